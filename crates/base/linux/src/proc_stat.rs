@@ -38,6 +38,9 @@ pub struct ProcessStat {
     pub resident_pages: u64,
     /// The CPU its first thread last ran on.
     pub last_cpu: Option<CpuId>,
+    /// Bytes of the pages with its arguments and environment, which are the only ones of its
+    /// memory that whoever lists processes reads; 0 where the kernel does not show where they are.
+    pub argument_bytes: u64,
 }
 
 /// All process ids, ascending.
@@ -145,7 +148,23 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
         last_cpu: number(39)
             .and_then(|cpu| u32::try_from(cpu).ok())
             .map(CpuId),
+        argument_bytes: argument_bytes(number(48), number(51)),
     })
+}
+
+/// The pages from the first argument (`arg_start`) to the end of the environment (`env_end`), which
+/// lie one after the other. Linux before 3.5 does not show them, and only who may trace a process
+/// sees other values than 0 (proc_pid_stat(5)).
+fn argument_bytes(start: Option<u64>, end: Option<u64>) -> u64 {
+    let page = crate::process::page_bytes();
+    match (start, end) {
+        (Some(start), Some(end)) if start < end => {
+            // A process may set both to anything (prctl(2), PR_SET_MM).
+            let pages = (end - 1) / page - start / page + 1;
+            pages.saturating_mul(page)
+        }
+        _ => 0,
+    }
 }
 
 /// The first word of the command line: the program, or the title that a server gave itself
@@ -253,6 +272,22 @@ mod tests {
         for text in ["", "7 (x", ")(", "7 (x) S"] {
             assert!(check(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_pages_with_arguments_and_environment_are_counted() {
+        let page = crate::process::page_bytes();
+        let check = |start, end, pages| assert_eq!(argument_bytes(start, end), pages * page);
+        check(Some(2 * page + 8), Some(3 * page), 1);
+        check(Some(2 * page + 8), Some(3 * page + 1), 2);
+        check(Some(0), Some(0), 0);
+        check(Some(5), Some(4), 0);
+        check(None, None, 0);
+        assert_eq!(argument_bytes(Some(1), Some(u64::MAX)), u64::MAX);
+        let own = read(&Root::live(), std::process::id()).unwrap();
+        let environment = std::fs::read("/proc/self/environ").unwrap().len() as u64;
+        assert!(own.argument_bytes >= environment.max(1), "{own:?}");
+        assert!(own.argument_bytes < environment + (1 << 20), "{own:?}");
     }
 
     #[test]

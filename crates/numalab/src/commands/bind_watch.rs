@@ -269,7 +269,7 @@ impl<'a> Looker<'a> {
             look,
             |cpus| match is_inherited {
                 true => machine.memory_nodes.clone(),
-                false => machine.nodes_of(cpus),
+                false => machine.local_memory_nodes(cpus),
             },
         )
     }

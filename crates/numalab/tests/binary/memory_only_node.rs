@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::laboratory::Laboratory;
 use crate::running::Running;
@@ -58,6 +60,54 @@ fn its_memory_holds_what_was_asked_for() {
     ];
     laboratory.run(&words).with_code(0);
     verified(&laboratory, &["--group", "far"]);
+    laboratory.run(&["undo"]).with_code(0);
+    laboratory.nothing_is_left();
+}
+
+/// Reading /proc/PID/cmdline is an access to the process's memory by the reader. While the kernel
+/// balances, it moves the pages with the arguments to the reader's node, whatever the cpuset of the
+/// process allows. Every `ps` does that; a placement is honoured nevertheless.
+#[test]
+fn arguments_that_a_reader_draws_to_its_node_contradict_nothing() {
+    let test = "arguments_that_a_reader_draws_to_its_node_contradict_nothing";
+    if !is_guest(test, "memory-only-node") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let group = ["group", "create", "far", "-N", "0", "--membind", "2"];
+    laboratory.run(&group).with_code(0);
+    let (id, report) = (laboratory.file("id", ""), laboratory.file("report", ""));
+    // It takes the memory that is waited for once its stack is no longer on node 2 alone.
+    let script = format!(
+        "import os, re, time\n\
+         open({id:?}, 'w').write(str(os.getpid()))\n\
+         def moved(): return re.search(r' stack .* N[01]=', open('/proc/self/numa_maps').read())\n\
+         while not moved(): time.sleep(0.1)\n\
+         memory = bytearray(64 << 20)\n\
+         while not os.path.getsize({report:?}): time.sleep(0.1)\n"
+    );
+    let done = AtomicBool::new(false);
+    let finished = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let pid = fs::read_to_string(&id).unwrap();
+                let _ = fs::read(format!("/proc/{pid}/cmdline"));
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let verify = ["--verify", "--until-bytes", "64MiB", "--report", &report];
+        let program = ["--", "/usr/bin/python3", "-c", &script];
+        let words = [&["bind", "--group", "far"], &verify[..], &program].concat();
+        let finished = laboratory.run(&words);
+        done.store(true, Ordering::Relaxed);
+        finished
+    });
+    let said = fs::read_to_string(Path::new(&report)).unwrap();
+    assert_eq!(finished.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("node 0 ") || said.contains("node 1 "),
+        "{said}"
+    );
     laboratory.run(&["undo"]).with_code(0);
     laboratory.nothing_is_left();
 }

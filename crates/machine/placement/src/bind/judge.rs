@@ -42,13 +42,18 @@ pub fn contradictions(
     }
     let group_nodes = group.map(|(_, nodes)| nodes);
     if let Some(nodes) = group_nodes {
-        found.extend(outside(&look.memory, nodes, "the group allows"));
+        found.extend(outside(
+            &look.memory,
+            nodes,
+            look.bytes_of_readers,
+            "the group allows",
+        ));
     }
     match (&order.policy, asked_cpus, group_nodes) {
         (Some(Policy::Local | Policy::Default), Some(cpus), _) | (None, Some(cpus), None) => {
             found.extend(preferred(&look.memory, &near(cpus)));
         }
-        (Some(policy), ..) => found.extend(by_policy(policy, group_nodes, weights, &look.memory)),
+        (Some(policy), ..) => found.extend(by_policy(policy, group_nodes, weights, look)),
         (None, ..) => {}
     }
     found
@@ -59,8 +64,9 @@ fn by_policy(
     policy: &Policy,
     group_nodes: Option<&NodeSet>,
     weights: &BTreeMap<NodeId, u64>,
-    memory: &BytesByNode,
+    look: &Look,
 ) -> Vec<String> {
+    let memory = &look.memory;
     let nodes = policy.nodes().unwrap_or_default();
     // The kernel ignores nodes that the cpuset forbids.
     let kept = group_nodes.map_or(nodes.clone(), |group| nodes.intersection(group));
@@ -69,9 +75,11 @@ fn by_policy(
         interleaved(memory, &kept.iter().map(of_node).collect())
     };
     match policy {
-        Policy::Bind(_) | Policy::BindBalancing(_) => {
-            outside(memory, &kept, "bound to").into_iter().collect()
-        }
+        // The kernel does not balance memory with such a policy.
+        Policy::Bind(_) => outside(memory, &kept, 0, "bound to").into_iter().collect(),
+        Policy::BindBalancing(_) => outside(memory, &kept, look.bytes_of_readers, "bound to")
+            .into_iter()
+            .collect(),
         Policy::Interleave(_) => weighted(|_| 1),
         Policy::WeightedInterleave(_) => weighted(|weight| weight.copied().unwrap_or(1)),
         Policy::Preferred(_) | Policy::PreferredMany(_) => {
@@ -91,19 +99,24 @@ fn bytes_on(memory: &BytesByNode, nodes: &NodeSet) -> u64 {
     nodes.iter().filter_map(|node| memory.get(&node)).sum()
 }
 
-fn outside(memory: &BytesByNode, nodes: &NodeSet, why: &str) -> Option<String> {
+/// What is on other nodes, if it is more than `allowed` bytes.
+fn outside(memory: &BytesByNode, nodes: &NodeSet, allowed: u64, why: &str) -> Option<String> {
     let elsewhere = memory
         .iter()
         .filter(|(node, bytes)| !nodes.contains(**node) && **bytes > 0);
+    let bytes: u64 = elsewhere.clone().map(|(_, bytes)| bytes).sum();
+    if bytes <= allowed {
+        return None;
+    }
     let elsewhere: Vec<_> = elsewhere
         .map(|(node, bytes)| format!("{bytes} bytes are on node {node}"))
         .collect();
-    (!elsewhere.is_empty()).then(|| format!("{}; {why} {nodes}", elsewhere.join(", ")))
+    Some(format!("{}; {why} {nodes}", elsewhere.join(", ")))
 }
 
 fn interleaved(memory: &BytesByNode, weights: &BTreeMap<NodeId, u64>) -> Vec<String> {
     let nodes: NodeSet = weights.keys().copied().collect();
-    let mut found: Vec<String> = outside(memory, &nodes, "interleaved over")
+    let mut found: Vec<String> = outside(memory, &nodes, 0, "interleaved over")
         .into_iter()
         .collect();
     let total = bytes_on(memory, &nodes);
@@ -155,6 +168,7 @@ mod tests {
                 ..Residency::default()
             },
             overrides: Vec::new(),
+            bytes_of_readers: 0,
         }
     }
 
@@ -252,6 +266,21 @@ mod tests {
         );
         let interleave = Some(Policy::Interleave(nodes("0-2")));
         assert!(found(interleave, Some("0-1"), &look(&[64, 64], "0")).is_empty());
+    }
+
+    #[test]
+    fn what_readers_of_the_command_line_may_move_contradicts_nothing() {
+        let with = |bytes_of_readers, policy| {
+            let look = Look {
+                bytes_of_readers,
+                ..look(&[1, 64], "0")
+            };
+            found(policy, Some("1"), &look).len()
+        };
+        assert_eq!((with(MIB, None), with(MIB - 1, None)), (0, 1));
+        let balancing = || Some(Policy::BindBalancing(nodes("1")));
+        assert_eq!((with(MIB, balancing()), with(0, balancing())), (0, 2));
+        assert_eq!(with(MIB, Some(Policy::Bind(nodes("1")))), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use linux::Root;
+use linux::{Root, proc_stat};
 use model::{BytesByNode, OverrideKind, PolicyOverride, Residency, Topology};
 
 use residency::instances::Target;
@@ -19,6 +19,11 @@ pub struct Look {
     pub memory: BytesByNode,
     /// Policies in force that were not requested.
     pub overrides: Vec<PolicyOverride>,
+    /// Bytes of its memory that may be anywhere, whatever was requested: the pages with arguments
+    /// and environment while the kernel balances. It balances a page for whoever touches it next.
+    /// Reading /proc/PID/cmdline, as `ps` and numalab do, is such a touch, by a process with
+    /// another cpuset and policy (mm/memory.c, `do_numa_page`, by way of `access_remote_vm`).
+    pub bytes_of_readers: u64,
 }
 
 /// Looks at a program and its descendants, or at all of its group. `policy` is the one in force
@@ -34,11 +39,24 @@ pub fn look(
 ) -> Result<Look, InspectError> {
     let residency = residency::inspect(root, target, topology, &Options::default())?;
     let memory = residency::own_memory(&residency);
+    let balances = topology.settings.numa_balancing != Some(0);
     Ok(Look {
+        bytes_of_readers: if balances {
+            argument_bytes(root, &residency)
+        } else {
+            0
+        },
         overrides: overrides(root, &residency, policy),
         residency,
         memory,
     })
+}
+
+/// The pages with arguments and environment of all processes.
+fn argument_bytes(root: &Root, residency: &Residency) -> u64 {
+    let pids = residency.processes.iter().map(|process| process.pid);
+    let stats = pids.filter_map(|pid| proc_stat::read(root, pid).ok());
+    stats.fold(0, |sum, stat| sum.saturating_add(stat.argument_bytes))
 }
 
 /// The overrides of all processes, with equal ones added up.

@@ -82,6 +82,17 @@ impl Machine {
         nodes.map(|(node, _)| *node).collect()
     }
 
+    /// The nodes where memory that is local to some CPUs may be: their own, and if one of those has
+    /// no memory, every node that has some. The kernel takes the nearest one then, and which of
+    /// several equally near ones is its own choice (mm/page_alloc.c, `build_zonelists`).
+    pub fn local_memory_nodes(&self, cpus: &CpuSet) -> NodeSet {
+        let nodes = self.nodes_of(cpus);
+        match nodes.is_subset(&self.memory_nodes) {
+            true => nodes,
+            false => self.memory_nodes.clone(),
+        }
+    }
+
     /// The node of one CPU.
     pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
         self.nodes_of(&CpuSet::of(cpu)).first()
@@ -91,8 +102,24 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use linux::Root;
+    use model::{CpuSet, NodeId, NodeSet};
 
     use super::Machine;
+
+    #[test]
+    fn local_memory_of_a_node_without_any_is_on_the_others() {
+        let cpus = |text: &str| -> CpuSet { text.parse().unwrap() };
+        let nodes = |text: &str| -> NodeSet { text.parse().unwrap() };
+        let machine = Machine {
+            cpus_by_node: [(NodeId(0), cpus("0-1")), (NodeId(1), cpus("2-3"))].into(),
+            memory_nodes: nodes("0,2"),
+            cpus_allowed: cpus("0-3"),
+            nodes_allowed: nodes("0,2"),
+        };
+        assert_eq!(machine.local_memory_nodes(&cpus("1")), nodes("0"));
+        assert_eq!(machine.local_memory_nodes(&cpus("3")), nodes("0,2"));
+        assert_eq!(machine.local_memory_nodes(&cpus("0-3")), nodes("0,2"));
+    }
 
     #[test]
     fn this_machine_has_what_this_process_may_use() {
