@@ -8,8 +8,8 @@ map bind:1 anon=16 dirty=16 N1=16 kernelpagesize_kB=4
 cpus 0
 
 On a busy host a guest has time for few looks. The command runs again, only to be looked at, if
-there are fewer than eight looks for each pair of nodes that could be measured, or if two nodes were
-seen but never together.
+there are fewer than eight looks, equal ones included, for each pair of nodes that could be
+measured, or if two nodes were seen but never together.
 """
 import glob
 import os
@@ -45,7 +45,8 @@ def cpus_of_threads(pid):
 
 
 def look_at(command, seen):
-    """Looks at a command until it has ended; returns its exit status."""
+    """Looks at a command until it has ended; returns its exit status and the number of looks."""
+    looks = 0
     while command.poll() is None:
         before = cpus_of_threads(command.pid)
         memory = frozenset(MAPPING.findall(read(f"/proc/{command.pid}/numa_maps")))
@@ -53,8 +54,9 @@ def look_at(command, seen):
             # Threads whose CPUs were the same before and after.
             cpus = before & cpus_of_threads(command.pid)
             seen.add((memory, frozenset(cpus for _, cpus in cpus)))
+            looks += 1
         time.sleep(0.001)
-    return command.returncode
+    return command.returncode, looks
 
 
 def ids_of(text):
@@ -91,14 +93,15 @@ with open(sys.argv[1], "w") as account:
         with_memory += not re.search(rb"MemTotal:\s+0 kB", read(node + "/meminfo"))
     wanted = 8 * min(with_cpus * with_memory, PAIRS_MAX)
     seen = set()
-    ended = look_at(subprocess.Popen(sys.argv[2:]), seen)
+    ended, looks = look_at(subprocess.Popen(sys.argv[2:]), seen)
     for again in range(12):
-        has_few = again < 4 and len(seen) < wanted
+        has_few = again < 4 and looks < wanted
         if ended == 0 and (has_few or pairs_missed(seen, node_of_cpu)):
             # Its runs are stored elsewhere: the last stored run must be that of the document.
             kept = {**os.environ, "XDG_STATE_HOME": tempfile.mkdtemp()}
             command = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, env=kept)
-            ended = look_at(command, seen)
+            ended, more = look_at(command, seen)
+            looks += more
     for memory, cpus in seen:
         print("look", file=account)
         for line in memory:
