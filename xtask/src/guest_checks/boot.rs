@@ -94,8 +94,8 @@ pub(crate) struct Judged {
     pub name: &'static str,
     /// What is wrong with its answers.
     pub complaints: Vec<String>,
-    /// How long its commands took in the guest.
-    pub took: Duration,
+    /// How long its commands took in the guest, in words.
+    pub took: String,
 }
 
 /// Boots once, runs the commands of all checks, and judges their answers. `tests` are the tests of

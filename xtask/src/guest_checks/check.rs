@@ -87,9 +87,23 @@ impl Answers {
         self.by_name.insert(command.name, (command, outcome));
     }
 
-    /// Returns how long all its commands took.
-    pub(crate) fn took(&self) -> Duration {
-        self.by_name.values().map(|(_, outcome)| outcome.took).sum()
+    /// Returns how long all its commands took, and in brackets the slow ones: `98.1 s (run 61.0 s,
+    /// held 31.5 s)`.
+    pub(crate) fn took(&self) -> String {
+        /// What is slow.
+        const SLOW: Duration = Duration::from_secs(10);
+        let took = self.by_name.iter().map(|(name, (_, it))| (it.took, *name));
+        let whole: Duration = took.clone().map(|(took, _)| took).sum();
+        let mut slow: Vec<_> = took.filter(|(took, _)| *took >= SLOW).collect();
+        slow.sort_by(|one, other| other.cmp(one));
+        let slow = slow.into_iter();
+        let slow = slow.map(|(took, name)| format!("{name} {:.1} s", took.as_secs_f64()));
+        let slow: Vec<_> = slow.collect();
+        let brackets = match slow.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", slow.join(", ")),
+        };
+        format!("{:.1} s{brackets}", whole.as_secs_f64())
     }
 
     /// Returns the outcome of a command, whatever its exit status.
@@ -217,6 +231,22 @@ mod tests {
             answers.text("it").unwrap_err().to_string(),
             "`sh SCRIPT of 'it'` failed (status 1)\nstdout: \nstderr: why"
         );
+    }
+
+    #[test]
+    fn slow_commands_are_named_slowest_first() {
+        let mut all = Answers::default();
+        for (name, seconds) in [("quick", 9), ("slow", 10), ("slower", 31)] {
+            let outcome = Outcome {
+                status: 0,
+                stdout: Vec::new(),
+                stderr: Vec::new(),
+                took: Duration::from_secs(seconds),
+            };
+            all.add(shell(name, "true"), outcome);
+        }
+        assert_eq!(all.took(), "50.0 s (slower 31.0 s, slow 10.0 s)");
+        assert_eq!(answers(0, "").took(), "2.0 s");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 
@@ -160,8 +160,8 @@ fn run_step(step: &Step, interrupt: &Interrupt) -> Vec<Checked> {
     results
 }
 
-/// Returns how long a check took, in brackets, if that is known.
+/// Returns how long a check took, if that is known.
 fn took(result: &Checked) -> String {
-    let shown = |took: Duration| format!(" ({:.1} s)", took.as_secs_f64());
-    result.took.map(shown).unwrap_or_default()
+    let took = result.took.as_ref();
+    took.map(|took| format!(", {took}")).unwrap_or_default()
 }

@@ -1,7 +1,5 @@
 //! One step of the whole test, and its possible results.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use crate::program::Interrupt;
@@ -24,8 +22,8 @@ pub(super) struct Checked {
     pub name: String,
     /// The result.
     pub verdict: Verdict,
-    /// How long it took, if it shares a step with others.
-    pub took: Option<Duration>,
+    /// How long it took, in words, if it shares a step with others.
+    pub took: Option<String>,
 }
 
 impl Checked {
