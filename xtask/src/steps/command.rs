@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
@@ -11,6 +11,10 @@ use super::step::{self, Checked, Step, Verdict};
 use super::{report, table};
 use crate::arguments::TestArguments;
 use crate::program::Interrupt;
+
+/// The whole test begins no guest after this time. It takes about half an hour; continuous
+/// integration gives up after 90 minutes, and a result of most guests is worth more than none.
+const NO_GUEST_AFTER: Duration = Duration::from_secs(50 * 60);
 
 /// `cargo xtask check`.
 pub(crate) fn check() -> Result<ExitCode> {
@@ -40,13 +44,28 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<ExitCode> {
             );
         }
     }
-    let no_guest = arguments.no_guest;
-    let is_whole = arguments.only.is_none();
-    run(&steps, |step| match step {
-        _ if no_guest && step.needs_guest => Some("--no-guest was given"),
-        _ if is_whole && step.is_long => Some("it takes long: `cargo xtask test --only long`"),
-        _ => None,
+    let begin = Instant::now();
+    run(&steps, |step| {
+        reason_to_skip(step, arguments, begin.elapsed())
     })
+}
+
+/// Why a step is left out of a test that has taken this long.
+fn reason_to_skip(
+    step: &Step,
+    arguments: &TestArguments,
+    elapsed: Duration,
+) -> Option<&'static str> {
+    let is_whole = arguments.only.is_none();
+    match step {
+        _ if arguments.no_guest && step.needs_guest => Some("--no-guest was given"),
+        _ if is_whole && step.is_long => Some("it takes long: `cargo xtask test --only long`"),
+        _ if is_whole && step.needs_guest && elapsed > NO_GUEST_AFTER => Some(
+            "NOT RUN, the machine is slow: the test had taken more than 50 minutes; \
+             `cargo xtask test --only` with this name runs it",
+        ),
+        _ => None,
+    }
 }
 
 fn run(
@@ -164,4 +183,30 @@ fn run_step(step: &Step, interrupt: &Interrupt) -> Vec<Checked> {
 fn took(result: &Checked) -> String {
     let took = result.took.as_ref();
     took.map(|took| format!(", {took}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_whole_test_begins_no_more_guests_and_says_so() {
+        let steps = table::steps();
+        let reason = |name: &str, only: Option<&str>, minutes: u64| {
+            let arguments = TestArguments {
+                no_guest: false,
+                only: only.map(str::to_owned),
+                list: false,
+            };
+            let step = steps.iter().find(|step| step.name == name).unwrap();
+            reason_to_skip(step, &arguments, Duration::from_secs(minutes * 60 + 1))
+        };
+        let late = reason("guest:sparse", None, 50).unwrap();
+        assert!(late.starts_with("NOT RUN, the machine is slow"), "{late}");
+        assert_eq!(reason("guest:sparse", None, 49), None);
+        assert_eq!(reason("guest:sparse", Some("guest"), 50), None);
+        assert_eq!(reason("unit", None, 50), None);
+        let long = reason("long:two-node", None, 0).unwrap();
+        assert!(long.starts_with("it takes long"), "{long}");
+    }
 }
