@@ -152,6 +152,10 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
     })
 }
 
+/// The most that arguments and environment take (fs/exec.c, `prepare_arg_pages`: three quarters of
+/// `_STK_LIM`). A process may claim more (prctl(2), PR_SET_MM).
+const ARGUMENTS_MAX: u64 = 6 << 20;
+
 /// The pages from the first argument (`arg_start`) to the end of the environment (`env_end`), which
 /// lie one after the other. Linux before 3.5 does not show them, and only who may trace a process
 /// sees other values than 0 (proc_pid_stat(5)).
@@ -159,9 +163,8 @@ fn argument_bytes(start: Option<u64>, end: Option<u64>) -> u64 {
     let page = crate::process::page_bytes();
     match (start, end) {
         (Some(start), Some(end)) if start < end => {
-            // A process may set both to anything (prctl(2), PR_SET_MM).
             let pages = (end - 1) / page - start / page + 1;
-            pages.saturating_mul(page)
+            pages.saturating_mul(page).min(ARGUMENTS_MAX)
         }
         _ => 0,
     }
@@ -283,7 +286,7 @@ mod tests {
         check(Some(0), Some(0), 0);
         check(Some(5), Some(4), 0);
         check(None, None, 0);
-        assert_eq!(argument_bytes(Some(1), Some(u64::MAX)), u64::MAX);
+        assert_eq!(argument_bytes(Some(1), Some(u64::MAX)), 6 << 20);
         let own = read(&Root::live(), std::process::id()).unwrap();
         let environment = std::fs::read("/proc/self/environ").unwrap().len() as u64;
         assert!(own.argument_bytes >= environment.max(1), "{own:?}");

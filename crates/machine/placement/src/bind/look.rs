@@ -39,12 +39,12 @@ pub fn look(
 ) -> Result<Look, InspectError> {
     let residency = residency::inspect(root, target, topology, &Options::default())?;
     let memory = residency::own_memory(&residency);
-    let balances = topology.settings.numa_balancing != Some(0);
+    // A kernel that cannot balance has no such setting.
+    let balancing = topology.settings.numa_balancing.unwrap_or(0);
     Ok(Look {
-        bytes_of_readers: if balances {
-            argument_bytes(root, &residency)
-        } else {
-            0
+        bytes_of_readers: match balancing {
+            0 => 0,
+            _ => argument_bytes(root, &residency),
         },
         overrides: overrides(root, &residency, policy),
         residency,
