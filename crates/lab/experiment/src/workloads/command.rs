@@ -70,7 +70,7 @@ impl CommandWorkload {
         let Some(mut server) = started else {
             return Ok(None);
         };
-        let bytes_by_node_before = server.memory(&self.topology)?;
+        let bytes_by_node_before = server.memory(&self.topology, "before the load")?;
         let order = client_order(asked, &work.command);
         let load = Guarded::start(&self.guardian, &order, work.between.as_ref())?;
         let Some(mut ended) = attend(load, Some(&mut server), cancel)? else {
@@ -80,7 +80,7 @@ impl CommandWorkload {
             read_back: server.guarded().read_back(),
             memory: ServerMemory {
                 bytes_by_node_before,
-                bytes_by_node_after: server.memory(&self.topology)?,
+                bytes_by_node_after: server.memory(&self.topology, "during the load")?,
             },
         });
         server.stop();

@@ -47,6 +47,11 @@ impl RunningServer {
                 return Ok(None);
             }
             running.require_running("before it answered")?;
+            // A question that any program answers must not be asked before this one is placed.
+            if running.server.read_back().is_none() && Instant::now() < deadline {
+                std::thread::sleep(LOOK_EVERY);
+                continue;
+            }
             let question = Guarded::start(launcher, &question, None)?;
             let answer = answer(question, deadline, cancel)?;
             match answer {
@@ -84,17 +89,26 @@ impl RunningServer {
         &mut self.server
     }
 
-    /// Where its private and shared memory is.
+    /// Where its private and shared memory is; `when` this is, for one that has ended.
     ///
     /// # Errors
-    /// What could not be read.
-    pub(super) fn memory(&self, topology: &Topology) -> Result<BytesByNode, String> {
+    /// What could not be read, or as [`Self::require_running`].
+    pub(super) fn memory(
+        &mut self,
+        topology: &Topology,
+        when: &str,
+    ) -> Result<BytesByNode, String> {
         let placed = self.server.read_back();
         let placed = placed.ok_or("the server did not say its process")?;
         let target = Target::Process(placed.pid);
         let found = residency::inspect(&Root::live(), &target, topology, &Options::default());
-        let found = found.map_err(|error| error.to_string())?;
-        Ok(residency::own_memory(&found))
+        match found {
+            Ok(found) => Ok(residency::own_memory(&found)),
+            Err(error) => {
+                self.require_running(when)?;
+                Err(error.to_string())
+            }
+        }
     }
 
     /// Asks it to end, and ends what is left of it then.
