@@ -20,6 +20,7 @@ mod looks;
 mod matrix_time;
 pub(crate) mod own_binary;
 mod parallel_scan;
+mod part_chase;
 mod plain_chase;
 mod postgres;
 mod relocate;

@@ -113,7 +113,8 @@ impl OwnBinary {
     }
 }
 
-fn cpu_of(case: &Value) -> Result<u64> {
+/// Returns the CPU on which a case is measured.
+pub(super) fn cpu_of(case: &Value) -> Result<u64> {
     let cpus = case["placement"]["cpus"].as_str();
     let cpu = cpus.and_then(|cpus| cpus.parse().ok());
     cpu.with_context(|| format!("one CPU measures, and it is {cpus:?}"))
