@@ -1,6 +1,6 @@
 # Moves the same memory from node 0 to node 1 and back with numalab and with migratepages, in turns;
-# who is first changes. Prints one line for each move:
-# NAME CASE PAGES CALLS NANOSECONDS NANOSECONDS-BACK.
+# who is first changes. Each then moves a little memory that lies where it should: its start. Prints
+# one line for each move: NAME CASE PAGES CALLS NANOSECONDS NANOSECONDS-BACK NANOSECONDS-OF-START.
 pages() { # NODES PID...: prints how many pages of the segment each has mapped on these nodes
     on="^N[$1]="; shift
     for one in "$@"; do
@@ -28,6 +28,8 @@ by_numalab() {
     read_again
     there="$(pages 1 $pid) $calls $took"
     timed numalab undo
+    there="$there $took"
+    timed numalab move $little --to 0 --shared --json
     echo numalab $1 $there $took
 }
 by_migratepages() {
@@ -36,20 +38,26 @@ by_migratepages() {
     read_again
     there="$(pages 1 $pid) 1 $took"
     timed migratepages $pid 1 0
+    there="$there $took"
+    timed migratepages $little 1 0
     echo migratepages $1 $there $took
+}
+holder() { # MIB PROCESSES: starts a program with shared memory on node 0; prints its process
+    numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py $1 $2 $kind /tmp/ready \
+        >/dev/null 2>&1 &
+    cat /tmp/ready
 }
 rounds() { # CASE MIB PROCESSES KIND
     kind=$4
     if [ $kind = memfd-huge ]; then
         for node in 0 1; do
             pool=/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages
-            echo $(($2 / 2 + 32)) >$pool
+            echo $(($2 / 2 + 40)) >$pool
         done
     fi
     mkfifo /tmp/ready
-    numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py $2 $3 $kind /tmp/ready \
-        >/dev/null 2>&1 &
-    pid=$(cat /tmp/ready)
+    little=$(holder 16 2)
+    pid=$(holder $2 $3)
     all=$(pages 01 $pid)
     for round in 1 2 3 4 5 6 7; do
         case $((round % 2)) in

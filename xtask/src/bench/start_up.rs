@@ -1,10 +1,11 @@
 //! `cargo xtask bench start-up`: how long commands that measure nothing take: help, the topology of
-//! a machine with 1,152 CPUs, the experiments, and the history of 10,000 stored runs.
+//! a machine with 1,152 CPUs, the experiments, the history of 10,000 stored runs, and a move of
+//! memory that lies where it should.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -22,14 +23,18 @@ const ROUNDS: usize = 51;
 /// Stored runs.
 const RUNS: u32 = 10_000;
 
+/// Stands for the process whose memory is moved.
+const PROCESS: &str = "PROCESS";
+
 /// The commands, and the most milliseconds that the median start may take.
-const COMMANDS: [(&[&str], f64); 6] = [
+const COMMANDS: [(&[&str], f64); 7] = [
     (&["--help"], 10.0),
     (&["topology"], 30.0),
     (&["list"], 100.0),
     (&["history"], 100.0),
     (&["history", "--limit", "10000"], 100.0),
     (&["show", "last"], 100.0),
+    (&["move", PROCESS, "--to", "0"], 30.0),
 ];
 
 /// Builds the release binary, makes the machine and the store, and judges the medians.
@@ -44,10 +49,16 @@ pub(super) fn run(limit: Duration) -> Result<()> {
     fs::create_dir_all(&folder)?;
     store(&binary, &folder)?;
     let supervisor = Supervisor::start(limit)?;
+    let process = Process::on_node_0()?;
     let command = |words: &[&str]| {
         let mut command = Command::new(&binary);
+        let is_topology = words[0] == "topology";
+        let words = words.iter().map(|word| match *word {
+            PROCESS => process.0.id().to_string(),
+            word => word.to_owned(),
+        });
         command.args(words).env("XDG_STATE_HOME", &folder);
-        if words[0] == "topology" {
+        if is_topology {
             command.arg("--root").arg(machine.path());
         }
         command
@@ -72,6 +83,29 @@ pub(super) fn run(limit: Duration) -> Result<()> {
         claims.add(&found, &format!("at most {most} ms"), took.median <= *most);
     }
     claims.conclude()
+}
+
+/// A process whose memory is on node 0; ends with this.
+struct Process(Child);
+
+impl Process {
+    fn on_node_0() -> Result<Self> {
+        packages::require_program("numactl", "numactl")?;
+        let mut command = Command::new("numactl");
+        command.args(["--membind=0", "sleep", "600"]);
+        let child = command.spawn().context("start numactl")?;
+        // Until it has become what it runs, its memory grows.
+        std::thread::sleep(Duration::from_secs(1));
+        Ok(Process(child))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that has ended by itself needs no end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Fills a store: one run that was imported, and copies of it.
