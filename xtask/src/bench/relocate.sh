@@ -1,6 +1,6 @@
 # Moves the same memory from node 0 to node 1 and back with numalab and with migratepages, in turns;
-# who is first changes. Each then moves a little memory that lies where it should: its start. Prints
-# one line for each move: NAME CASE PAGES CALLS NANOSECONDS NANOSECONDS-BACK NANOSECONDS-OF-START.
+# who is first changes. Each then moves 16 MiB of the same kind: its start. Prints one line for each
+# move: NAME CASE PAGES CALLS NANOSECONDS NANOSECONDS-BACK NANOSECONDS-OF-START.
 pages() { # NODES PID...: prints how many pages of the segment each has mapped on these nodes
     on="^N[$1]="; shift
     for one in "$@"; do
@@ -9,11 +9,11 @@ pages() { # NODES PID...: prints how many pages of the segment each has mapped o
                          END { print sum + 0 }' /proc/$one/numa_maps
     done
 }
-read_again() { # moving huge pages takes them out of page tables that processes share
+read_again() { # PID PAGES: moving huge pages takes them out of page tables that processes share
     [ $kind = memfd-huge ] || return 0
-    holders="$pid $(pgrep -P $pid)"
+    holders="$1 $(pgrep -P $1)"
     kill -USR1 $holders
-    while pages 01 $holders | grep -qvx $all; do sleep 0.1; done
+    while pages 01 $holders | grep -qvx $2; do sleep 0.1; done
 }
 timed() { # COMMAND...: puts its nanoseconds into $took
     began=$(date +%s%N)
@@ -22,32 +22,38 @@ timed() { # COMMAND...: puts its nanoseconds into $took
     took=$((ended - began))
 }
 by_numalab() {
-    read_again
+    read_again $pid $all
     timed numalab move $pid --to 1 --shared --json
     calls=$(sed -n 's/.*"system_calls": \([0-9]*\).*/\1/p' /tmp/document)
-    read_again
+    read_again $pid $all
     there="$(pages 1 $pid) $calls $took"
     timed numalab undo
     there="$there $took"
-    timed numalab move $little --to 0 --shared --json
+    read_again $little $few
+    timed numalab move $little --to 1 --shared --json
     echo numalab $1 $there $took
+    read_again $little $few
+    numalab undo >/tmp/document
 }
 by_migratepages() {
-    read_again
+    read_again $pid $all
     timed migratepages $pid 0 1
-    read_again
+    read_again $pid $all
     there="$(pages 1 $pid) 1 $took"
     timed migratepages $pid 1 0
     there="$there $took"
-    timed migratepages $little 1 0
+    read_again $little $few
+    timed migratepages $little 0 1
     echo migratepages $1 $there $took
+    read_again $little $few
+    migratepages $little 1 0
 }
 holder() { # MIB PROCESSES: starts a program with shared memory on node 0; prints its process
     numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py $1 $2 $kind /tmp/ready \
         >/dev/null 2>&1 &
     cat /tmp/ready
 }
-rounds() { # CASE MIB PROCESSES KIND
+rounds() { # CASE MIB PROCESSES KIND COUNT
     kind=$4
     if [ $kind = memfd-huge ]; then
         for node in 0 1; do
@@ -59,7 +65,8 @@ rounds() { # CASE MIB PROCESSES KIND
     little=$(holder 16 2)
     pid=$(holder $2 $3)
     all=$(pages 01 $pid)
-    for round in 1 2 3 4 5 6 7; do
+    few=$(pages 01 $little)
+    for round in $(seq $5); do
         case $((round % 2)) in
             0) by_numalab $1; by_migratepages $1 ;;
             1) by_migratepages $1; by_numalab $1 ;;

@@ -49,7 +49,7 @@ impl fmt::Display for Spread {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Median {
     pub median: f64,
-    low: f64,
+    pub low: f64,
     high: f64,
 }
 
