@@ -69,8 +69,8 @@ fn whole(numalab: &OwnBinary, name: &str, claims: &mut Claims) -> Result<()> {
     Ok(())
 }
 
-/// Runs the matrix and compares its time with a plan made just before; returns the last working set
-/// found.
+/// Runs the matrix and compares its time with a plan made just before; returns the median of the
+/// working sets found.
 fn in_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<PartOf> {
     let usual = [
         "latency",

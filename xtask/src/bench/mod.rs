@@ -3,6 +3,7 @@
 mod bandwidth;
 mod bandwidth_peers;
 mod bind;
+mod c_program;
 mod claims;
 pub(crate) mod command;
 mod experiment;

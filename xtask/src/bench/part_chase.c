@@ -1,6 +1,6 @@
 /* Whether the latency of a part of a working set is that of the whole, in the same memory: they
- * differ in nothing but what caches do for their size. Independent of numalab's kernels: one file,
- * one loop, the kernel's clock.
+ * differ in nothing but what caches do for their size. Independent of numalab's kernels: one loop,
+ * the kernel's clock. chase.h goes before it.
  *
  * part_chase CPU PART WHOLE GROUP TURNS SEED: pins itself to the CPU and links every line of WHOLE
  * bytes of fresh memory (huge pages if the kernel provides them) twice: into a random cycle through
@@ -12,14 +12,6 @@
  * Without the SETTLE loads, a virtual machine whose host maps pages of 4 KiB measures how much of
  * the host's page tables a lap leaves in the caches: those of 128 MiB are 4096 lines, of which
  * random loads leave out e^(-SETTLE / 4096), one in 130. */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-
 enum { LINE = 64, WINDOWS = 25, LOADS = 1500, SETTLE = 20000, WAYS = 16 };
 
 struct line {
@@ -34,39 +26,13 @@ struct cycle {
     struct line *starts[WAYS];
 };
 
-static uint64_t state;
-
-/* splitmix64 (public domain algorithm, Steele, Lea, Flood 2014). */
-static uint64_t next(void) {
-    uint64_t z = (state += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e9 + time.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Links a cycle that begins in the first of its groups. */
 static struct cycle linked(int which, struct line *memory, size_t lines, size_t group, uint32_t *order) {
     struct cycle cycle = { .which = which, .lines = lines };
     struct line *last = 0;
     for (size_t done = 0; done < lines; done += group) {
         size_t count = lines - done < group ? lines - done : group;
-        for (size_t line = 0; line < count; line++) order[line] = line;
-        for (size_t line = count - 1; line > 0; line--) {
-            size_t other = next() % (line + 1);
-            uint32_t kept = order[line];
-            order[line] = order[other], order[other] = kept;
-        }
+        shuffled(order, count);
         for (size_t line = 0; line < count; line++) {
             struct line *at = memory + done + order[line];
             for (int way = 0; way < WAYS; way++)
@@ -103,20 +69,14 @@ static double measured(const struct cycle *cycle) {
 
 int main(int count, char **words) {
     if (count != 7) return 2;
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(atoi(words[1]), &cpus);
-    if (sched_setaffinity(0, sizeof cpus, &cpus)) return 3;
+    if (!pinned(words[1])) return 3;
     size_t part = strtoull(words[2], 0, 10) / LINE, whole = strtoull(words[3], 0, 10) / LINE;
     size_t group = strtoull(words[4], 0, 10) / LINE;
     int turns = atoi(words[5]);
     state = strtoull(words[6], 0, 10);
-    const size_t huge = 2 << 20;
-    char *mapped = mmap(0, whole * LINE + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct line *memory = fresh(whole * LINE);
     uint32_t *order = malloc(group * sizeof *order);
-    if (mapped == MAP_FAILED || !order || part > whole) return 4;
-    struct line *memory = (struct line *)(mapped + huge - (uintptr_t)mapped % huge);
-    madvise(memory, whole * LINE, MADV_HUGEPAGE);
+    if (!memory || !order || part > whole) return 4;
     struct cycle all = linked(0, memory, whole, group, order);
     struct cycle some = linked(1, memory, part, group, order);
     for (int turn = 0; turn < turns; turn++) {

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use super::c_program;
 use super::supervisor::Supervisor;
-use crate::program;
 
-const PROGRAM: &str = include_str!("part_chase.c");
+const PROGRAM: &str = concat!(include_str!("chase.h"), include_str!("part_chase.c"));
 
 /// The built program.
 pub(super) struct PartChase(PathBuf);
@@ -29,11 +29,7 @@ pub(super) struct PartOf {
 impl PartChase {
     /// Builds it with the C compiler of this machine.
     pub(super) fn build(folder: &Path) -> Result<Self> {
-        let (source, built) = (folder.join("part_chase.c"), folder.join("part_chase"));
-        std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
-        let [built_word, source_word] = [&built, &source].map(|path| path.display().to_string());
-        program::output("cc", &["-O2", "-o", &built_word, &source_word], folder)?;
-        Ok(PartChase(built))
+        c_program::build(folder, "part_chase", PROGRAM, "-O2").map(PartChase)
     }
 
     /// Measures both in fresh memory, in turns; returns the ratio of each turn.

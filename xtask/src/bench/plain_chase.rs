@@ -5,10 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use super::c_program;
 use super::supervisor::Supervisor;
-use crate::program;
 
-const PROGRAM: &str = include_str!("plain_chase.c");
+const PROGRAM: &str = concat!(include_str!("chase.h"), include_str!("plain_chase.c"));
 
 /// The built program.
 pub(super) struct PlainChase(PathBuf);
@@ -16,14 +16,7 @@ pub(super) struct PlainChase(PathBuf);
 impl PlainChase {
     /// Builds it with the C compiler of this machine.
     pub(super) fn build(folder: &Path) -> Result<Self> {
-        let (source, built) = (folder.join("plain_chase.c"), folder.join("plain_chase"));
-        std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
-        let words = ["-O2", "-o"].map(str::to_owned).into_iter();
-        let files = [&built, &source].map(|path| path.display().to_string());
-        let words: Vec<String> = words.chain(files).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        program::output("cc", &words, folder)?;
-        Ok(PlainChase(built))
+        c_program::build(folder, "plain_chase", PROGRAM, "-O2").map(PlainChase)
     }
 
     /// Measures nanoseconds per load, and the bytes in transparent huge pages. Memory is where the

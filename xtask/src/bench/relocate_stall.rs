@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::c_program;
 use super::claims::Claims;
 use super::own_binary;
 use super::relocate::in_guest;
 use super::spread::Spread;
 use crate::guest::{self, Options, Relay};
-use crate::{program, repository};
+use crate::repository;
 
 const READER: &str = include_str!("page_reader.c");
 const SCRIPT: &str = include_str!("relocate_stall.sh");
@@ -47,10 +48,7 @@ struct Spell {
 pub(super) fn run(limit: Duration) -> Result<()> {
     let folder = repository::target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let (source, reader) = (folder.join("page_reader.c"), folder.join("page_reader"));
-    std::fs::write(&source, READER).with_context(|| format!("write {}", source.display()))?;
-    let files = [&reader, &source].map(|path| path.display().to_string());
-    program::output("cc", &["-O1", "-o", &files[0], &files[1]], &folder)?;
+    let reader = c_program::build(&folder, "page_reader", READER, "-O1")?;
     let options = Options {
         timeout: limit,
         binaries: vec![own_binary::release()?, reader],

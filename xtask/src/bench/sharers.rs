@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
+use super::c_program;
 use super::supervisor::{Guarded, Supervisor};
-use crate::program;
 
 const PROGRAM: &str = include_str!("many_processes.c");
 
@@ -21,14 +21,8 @@ pub(super) struct Sharers {
 impl Sharers {
     /// Builds the program and starts it with these words; returns when all processes wait.
     pub(super) fn start(folder: &Path, supervisor: &Supervisor, words: &[&str]) -> Result<Self> {
-        let source = folder.join("many_processes.c");
-        let (built, ready) = (
-            source.with_extension("built"),
-            source.with_extension("ready"),
-        );
-        std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
-        let files = [&built, &source].map(|path| path.display().to_string());
-        program::output("cc", &["-O1", "-o", &files[0], &files[1]], folder)?;
+        let built = c_program::build(folder, "many_processes", PROGRAM, "-O1")?;
+        let ready = built.with_extension("ready");
         // It may be left from an earlier run.
         let _ = std::fs::remove_file(&ready);
         let mut command = Command::new("sh");

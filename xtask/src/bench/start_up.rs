@@ -93,10 +93,13 @@ impl Process {
         packages::require_program("numactl", "numactl")?;
         let mut command = Command::new("numactl");
         command.args(["--membind=0", "sleep", "600"]);
-        let child = command.spawn().context("start numactl")?;
-        // Until it has become what it runs, its memory grows.
-        std::thread::sleep(Duration::from_secs(1));
-        Ok(Process(child))
+        let process = Process(command.spawn().context("start numactl")?);
+        let name = format!("/proc/{}/comm", process.0.id());
+        // numactl has to become what it runs.
+        while fs::read_to_string(&name).context("read the name of numactl")? != "sleep\n" {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(process)
     }
 }
 
