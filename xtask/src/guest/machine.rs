@@ -13,6 +13,7 @@ use rustix::process::Signal;
 
 use super::kernel::Kernel;
 use super::options::Options;
+use super::pulse::Pulse;
 use super::relay::{Follower, Relay};
 use super::run_directory::RunDirectory;
 use super::{initial_ramdisk, kernel, packages, qemu};
@@ -101,6 +102,9 @@ const BOOTS: u32 = 3;
 /// on, and one that stood still for more than half an hour, were seen on busy hosts.
 const BOOTS_IF_LATE: u32 = 2;
 
+/// How long a boot may take. The longest that was seen took 37 s of CPU time on two CPUs.
+const LONGEST_BOOT: Duration = Duration::from_secs(300);
+
 /// What a kernel prints on its console when one of its CPUs hangs.
 const HANG: &str = "detected stalls on CPUs";
 
@@ -111,11 +115,12 @@ const PANIC: &str = "Kernel panic";
 /// Boots a guest, runs the commands in it one after the other, and switches it off. Kills it if a
 /// signal asks to stop.
 ///
-/// If its emulator fails, a guest starts again, with all commands, and the user is told. Three
+/// If its emulator fails, a guest starts again, with all commands, and the user is told. Four
 /// failures of QEMU 7.2 were seen, each once in some hundred boots: an emulated CPU keeps executing
 /// instructions that another one has just patched (int3 forever in `hrtimer_start_range_ns`) or
-/// takes them for invalid (a panic in `sched_clock_cpu`), and SIGSEGV while the kernel scans for
-/// PCI devices. If output is passed on, commands that have started are not repeated.
+/// takes them for invalid (a panic in `sched_clock_cpu`), SIGSEGV while the kernel scans for PCI
+/// devices, and no emulated CPU that wakes again, with no timer due for hours. If output is passed
+/// on, commands that have started are not repeated.
 pub(crate) fn run(
     options: &Options,
     commands: &[Vec<String>],
@@ -165,7 +170,7 @@ fn run_once(
             .collect::<Result<Vec<_>>>()?,
         Relay::Keep => Vec::new(),
     };
-    let ended = match wait(&mut machine, followers, interrupt, is_late)? {
+    let ended = match wait(&mut machine, &run, followers, interrupt, is_late)? {
         Some(status) => status,
         None => return Err(timed_out(options, commands, &run).into()),
     };
@@ -191,6 +196,7 @@ fn boot(
     interrupt: &Interrupt,
     is_late: impl Fn() -> bool,
 ) -> Result<()> {
+    let begin = Instant::now();
     while !run.is_booted() && machine.ended()?.is_none() && !is_late() {
         if let Some(signal) = interrupt.signal() {
             bail!(Stopped::Interrupted(signal));
@@ -199,6 +205,12 @@ fn boot(
             let failure = "the guest's kernel hung while it booted".to_string();
             bail!(Stopped::emulator(failure, run));
         }
+        if begin.elapsed() >= LONGEST_BOOT {
+            let seconds = LONGEST_BOOT.as_secs();
+            let failure = format!("the guest had not booted after {seconds} s");
+            bail!(Stopped::emulator(failure, run));
+        }
+        machine.check_pulse(run)?;
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
@@ -226,6 +238,7 @@ fn is_hanging(console: &[u8]) -> bool {
 /// Waits for the end of QEMU and passes output on. `None` at the timeout.
 fn wait(
     machine: &mut Machine,
+    run: &RunDirectory,
     mut followers: Vec<Follower>,
     interrupt: &Interrupt,
     is_late: impl Fn() -> bool,
@@ -242,6 +255,7 @@ fn wait(
         if let Some(signal) = interrupt.signal() {
             bail!(Stopped::Interrupted(signal));
         }
+        machine.check_pulse(run)?;
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -265,6 +279,7 @@ fn first_open(commands: &[Vec<String>], run: &RunDirectory) -> String {
 #[derive(Debug)]
 struct Machine {
     child: Child,
+    pulse: Pulse,
 }
 
 impl Machine {
@@ -285,7 +300,17 @@ impl Machine {
             .stderr(messages)
             .spawn()
             .context("cannot start setpriv (of util-linux) with qemu-system-x86_64")?;
-        Ok(Self { child })
+        let pulse = Pulse::of(child.id());
+        Ok(Self { child, pulse })
+    }
+
+    /// Fails if QEMU stands still.
+    fn check_pulse(&mut self, run: &RunDirectory) -> Result<()> {
+        if self.pulse.is_still() {
+            let failure = "the emulator stood still for a minute".to_string();
+            bail!(Stopped::emulator(failure, run));
+        }
+        Ok(())
     }
 
     fn ended(&mut self) -> Result<Option<ExitStatus>> {

@@ -5,6 +5,7 @@ mod initial_ramdisk;
 mod kernel;
 mod machine;
 mod options;
+mod pulse;
 mod qemu;
 mod relay;
 mod run_directory;
