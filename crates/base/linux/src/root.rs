@@ -244,12 +244,22 @@ impl Root {
 
     /// The content, truncated to `bytes_max` bytes plus one.
     fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
-        let opened = match self.is_of_the_kernel(path) {
-            true => File::open(self.path(path)).map(Some),
-            false => plain_file::open(&self.hold(path)?, 0),
+        let (opened, end) = match self.open_of_capture(path) {
+            Some((file, bytes)) => (Ok(Some(file)), End::After(bytes)),
+            None if self.is_of_the_kernel(path) => {
+                let opened = File::open(self.path(path)).map(Some);
+                (opened, self.end_of(path))
+            }
+            None => (plain_file::open(&self.hold(path)?, 0), End::Unknown),
         };
-        let end = self.end_of(path);
         self.content(path, (opened, end), bytes_max)
+    }
+
+    /// Opens a file of a captured machine, with its length; `None` where that takes a closer look.
+    fn open_of_capture(&self, path: &str) -> Option<(File, u64)> {
+        let root = self.confinement.as_ref()?;
+        let opened = open_regular_within(root, path.trim_start_matches('/'));
+        opened.ok().flatten()
     }
 
     /// As [`Root::read_optional`], of the file `name` in a directory that [`Root::hold`] holds.
