@@ -13,29 +13,14 @@ use crate::{Error, Store};
 impl Store {
     /// The most recently stored runs, newest first, at most `limit` of them.
     pub fn history(&self, limit: usize) -> Result<Vec<RunHeader>, Error> {
-        const SQL: &str = "
-            WITH counts AS (
-                SELECT run, sum(outcome = 'valid') AS valid, sum(outcome = 'invalid') AS invalid,
-                    sum(outcome = 'failed') AS failed
-                FROM trials GROUP BY run
-            )
-            SELECT id, experiment, started_at, status, host, emulated,
-                (SELECT count(*) FROM cases WHERE cases.run = runs.number),
-                (SELECT count(*) FROM skipped WHERE skipped.run = runs.number),
-                coalesce(valid, 0), coalesce(invalid, 0), coalesce(failed, 0)
-            FROM runs LEFT JOIN counts ON counts.run = runs.number
-            ORDER BY number DESC LIMIT ?";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let failed = |cause| Error::sqlite(&self.path, cause);
-        let mut statement = self.connection.prepare(SQL).map_err(failed)?;
-        let mut rows = statement.query([limit]).map_err(failed)?;
-        let mut headers = Vec::new();
-        while let Some(row) = rows.next().map_err(failed)? {
-            let status: String = row.get(3).map_err(failed)?;
-            let status = read_status(&self.path, &status)?;
-            headers.push(header(row, status).map_err(failed)?);
+        // One transaction, for a consistent snapshot of a run that is being recorded.
+        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
+        let mut runs = newest(&self.path, &transaction, limit)?;
+        for (sql, set) in COUNTS {
+            count(&transaction, &mut runs, sql, set).map_err(failed)?;
         }
-        Ok(headers)
+        Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
 
     /// Loads the run with this id, the only one whose id starts with this text, or for `last` the
@@ -54,20 +39,96 @@ impl Store {
     }
 }
 
+/// What is counted of each run, and where it goes. The counts come in the order of an index, so
+/// SQLite sorts and stores nothing: joined to 10,000 runs, they took twice the time.
+const COUNTS: [(&str, SetCount); 3] = [
+    (
+        "SELECT run, sum(outcome = 'valid'), sum(outcome = 'invalid'), sum(outcome = 'failed')
+         FROM trials WHERE run >= ? GROUP BY run",
+        |run, row| {
+            run.trials_valid = row.get(1)?;
+            run.trials_invalid = row.get(2)?;
+            run.trials_failed = row.get(3)?;
+            Ok(())
+        },
+    ),
+    (
+        "SELECT run, count(*) FROM cases WHERE run >= ? GROUP BY run",
+        |run, row| {
+            run.cases = row.get(1)?;
+            Ok(())
+        },
+    ),
+    (
+        "SELECT run, count(*) FROM skipped WHERE run >= ? GROUP BY run",
+        |run, row| {
+            run.skipped = row.get(1)?;
+            Ok(())
+        },
+    ),
+];
+
+type SetCount = fn(&mut RunHeader, &Row<'_>) -> rusqlite::Result<()>;
+
+/// The newest runs without what is counted, by descending number.
+fn newest(
+    path: &Path,
+    connection: &Connection,
+    limit: usize,
+) -> Result<Vec<(RunNumber, RunHeader)>, Error> {
+    const SQL: &str = "
+        SELECT number, id, experiment, started_at, status, host, emulated
+        FROM runs ORDER BY number DESC LIMIT ?";
+    let failed = |cause| Error::sqlite(path, cause);
+    let mut statement = connection.prepare(SQL).map_err(failed)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = statement.query([limit]).map_err(failed)?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next().map_err(failed)? {
+        let status: String = row.get(4).map_err(failed)?;
+        let status = read_status(path, &status)?;
+        let number = RunNumber(row.get(0).map_err(failed)?);
+        runs.push((number, header(row, status).map_err(failed)?));
+    }
+    Ok(runs)
+}
+
 fn header(row: &Row<'_>, status: RunStatus) -> rusqlite::Result<RunHeader> {
     Ok(RunHeader {
-        id: row.get(0)?,
-        experiment: row.get(1)?,
-        started_at: row.get(2)?,
+        id: row.get(1)?,
+        experiment: row.get(2)?,
+        started_at: row.get(3)?,
         status,
-        host: row.get(4)?,
-        emulated: row.get(5)?,
-        cases: row.get(6)?,
-        skipped: row.get(7)?,
-        trials_valid: row.get(8)?,
-        trials_invalid: row.get(9)?,
-        trials_failed: row.get(10)?,
+        host: row.get(5)?,
+        emulated: row.get(6)?,
+        cases: 0,
+        skipped: 0,
+        trials_valid: 0,
+        trials_invalid: 0,
+        trials_failed: 0,
     })
+}
+
+/// Sets what `sql` counts of each run, from the oldest of them on.
+fn count(
+    connection: &Connection,
+    runs: &mut [(RunNumber, RunHeader)],
+    sql: &str,
+    set: SetCount,
+) -> rusqlite::Result<()> {
+    let Some((oldest, _)) = runs.last() else {
+        return Ok(());
+    };
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([oldest.0])?;
+    while let Some(row) = rows.next()? {
+        let counted: i64 = row.get(0)?;
+        let place = runs.binary_search_by(|(number, _)| counted.cmp(&number.0));
+        if let Ok(place) = place {
+            set(&mut runs[place].1, row)?;
+        }
+    }
+    Ok(())
 }
 
 /// The run without its cases.

@@ -113,6 +113,35 @@ fn the_history_is_newest_first_and_counts_trials() {
 }
 
 #[test]
+fn each_run_of_the_history_has_its_own_counts() {
+    let (_directory, mut store) = store_of(&["whole"]);
+    let mut no_case = small_run("no-case");
+    no_case.cases.clear();
+    let mut no_trial = small_run("no-trial");
+    no_trial
+        .cases
+        .iter_mut()
+        .for_each(|case| case.trials.clear());
+    no_trial.skipped.clear();
+    for run in [no_case, no_trial, small_run("last")] {
+        store.insert(&run).unwrap();
+    }
+    let check = |limit: usize| {
+        for header in store.history(limit).unwrap() {
+            let run = store.load(&header.id).unwrap();
+            let cases = (run.cases.len(), run.skipped.len());
+            let counted = (header.cases as usize, header.skipped as usize);
+            assert_eq!(counted, cases, "{}", run.id);
+            let trials: usize = run.cases.iter().map(|case| case.trials.len()).sum();
+            let counted = header.trials_valid + header.trials_invalid + header.trials_failed;
+            assert_eq!(counted as usize, trials, "{}", run.id);
+        }
+    };
+    (1..5).for_each(check);
+    assert_eq!(store.history(9).unwrap().len(), 4);
+}
+
+#[test]
 fn an_id_is_taken_once() {
     let (_directory, mut store) = store_of(&["b7f3"]);
     let error = store.insert(&small_run("b7f3")).unwrap_err();
