@@ -2,6 +2,7 @@
 //! (`proc_pid_maps(5)`).
 
 use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::mapping::{hexadecimal, is_of_sysv};
 use crate::{Error, Root, TextFile, ipc_namespace, procmap_query};
@@ -46,7 +47,9 @@ fn number_by_namespace(root: &Root, pid: u32, mappings: &mut [Mapping]) {
 /// # Errors
 /// As for [`read`].
 pub fn read_shared(root: &Root, pid: u32) -> Result<Mappings, Error> {
-    if root.is_live() {
+    /// Whether the kernel has refused: it does so for every process.
+    static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+    if root.is_live() && !IS_REFUSED.load(Ordering::Relaxed) {
         let path = root.path(&format!("proc/{pid}/maps"));
         let asked = File::open(&path).and_then(|file| procmap_query::shared(&file));
         if let Some(mut list) = asked.map_err(|cause| Error::Read { path, cause })? {
@@ -54,6 +57,7 @@ pub fn read_shared(root: &Root, pid: u32) -> Result<Mappings, Error> {
             let complaint = None;
             return Ok(Mappings { list, complaint });
         }
+        IS_REFUSED.store(true, Ordering::Relaxed);
     }
     let mut mappings = read(root, pid)?;
     mappings
