@@ -5,7 +5,7 @@ use model::{BytesByNode, MoveReport, MoveStatus, MovedPart, Refused, Topology};
 use placement::Destination;
 use relocation::{Moved, PartKind, Plan, PlannedPart};
 use residency::instances::Target;
-use residency::{self, Options};
+use residency::{self, InspectError, Options};
 
 use crate::failure::Failure;
 
@@ -119,24 +119,18 @@ impl Building {
     }
 
     /// Adds where the memory is now, inspected as `numalab inspect` does with these options.
+    ///
+    /// # Errors
+    /// When it cannot be inspected.
     pub(crate) fn verify(
         &mut self,
         root: &Root,
         target: &Target,
         topology: &Topology,
         options: &Options,
-    ) {
-        let report = &mut self.report;
-        let residency = match residency::inspect(root, target, topology, options) {
-            Ok(residency) => residency,
-            Err(error) => {
-                report
-                    .notes
-                    .push(format!("cannot tell where the memory is now: {error}"));
-                return;
-            }
-        };
-        for part in &mut report.parts {
+    ) -> Result<(), InspectError> {
+        let residency = residency::inspect(root, target, topology, options)?;
+        for part in &mut self.report.parts {
             let mut after = BytesByNode::new();
             let plain = |name: &str| name.strip_suffix(" (deleted)").unwrap_or(name) == part.name;
             let segments = residency.segments.iter();
@@ -158,5 +152,6 @@ impl Building {
             part.share_margin = margins.reduce(f64::max);
             part.bytes_by_node_after = Some(after);
         }
+        Ok(())
     }
 }

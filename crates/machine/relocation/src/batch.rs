@@ -1,5 +1,7 @@
 //! A batch: stretches of one process that are read, journalled and synced, ready to be moved.
 
+use std::sync::Arc;
+
 use linux::SystemCallError;
 use model::{BytesByNode, NodeId};
 
@@ -19,7 +21,7 @@ pub(super) struct Batch<'p> {
     /// Queries that this took.
     pub calls: u64,
     /// What to move.
-    pub to_send: ToSend,
+    pub to_send: Arc<ToSend>,
     /// Pages that the pass had not met before, if it is of an object of huge pages.
     pub met: Vec<u64>,
     /// What was read of stretches with pages to move: keeps the addresses of this process valid.
@@ -136,10 +138,10 @@ impl Preparer<'_> {
             stretches,
             then,
             calls,
-            to_send: ToSend {
+            to_send: Arc::new(ToSend {
                 page_bytes,
                 by_process,
-            },
+            }),
             met,
             read,
         }))

@@ -20,6 +20,7 @@ mod read_error;
 mod reader;
 mod room;
 mod sender;
+mod sending;
 mod sequence;
 mod survey;
 mod take_back;

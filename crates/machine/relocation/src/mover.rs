@@ -2,7 +2,7 @@
 //! synced.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ use super::policy;
 use super::read_error::ReadError;
 use super::reader::{Reader, Unit};
 use super::sender::{self, Sent};
+use super::sending::Sending;
 use super::survey::extents;
 use super::take_back::PagesMoved;
 
@@ -102,6 +103,7 @@ pub fn carry_out(
         bytes_seen: 0,
         batch_bytes: BATCH_BYTES,
         lost: BTreeMap::new(),
+        sending: None,
     };
     let outcome = mover.run(plan, journal);
     let mut moved = mover.moved;
@@ -126,6 +128,8 @@ struct Mover<'a, 'b> {
     /// which they were: when the kernel moves a page of a page table that processes share, all but
     /// one of them lose that table (mm/hugetlb.c, `huge_pmd_unshare`). That one still has them.
     lost: BTreeMap<u64, (Unit, NodeId)>,
+    /// The thread that sends, once there is one.
+    sending: Option<Sending>,
 }
 
 impl Mover<'_, '_> {
@@ -196,16 +200,17 @@ impl Mover<'_, '_> {
         rest: &mut &'p [Stretch],
     ) -> (SendOutcome, Result<Option<Batch<'p>>, MoveError>) {
         let (part, to_send, of_others) = (batch.part, &batch.to_send, self.pace.of_others);
-        if to_send.is_through_us() {
+        let sending = match to_send.is_through_us() {
+            true => None,
+            false => self.sending.take().or_else(|| Sending::start().ok()),
+        };
+        let Some(sending) = sending else {
             return (to_send.send(1, of_others), self.next(part, rest));
-        }
-        let threads = self.threads(part);
-        thread::scope(|scope| {
-            let moving = scope.spawn(move || to_send.send(threads, of_others));
-            let next = self.next(part, rest);
-            let outcome = moving.join().unwrap_or_else(|panic| resume_unwind(panic));
-            (outcome, next)
-        })
+        };
+        let job = (Arc::clone(to_send), self.threads(part), of_others);
+        let (outcome, next, sending) = sending.beside(job, || self.next(part, rest));
+        self.sending = Some(sending);
+        (outcome, next)
     }
 
     /// Prepares the next batch of a process that has not ended.

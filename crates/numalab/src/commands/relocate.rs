@@ -96,10 +96,18 @@ pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     };
     let moved = carry_out(&root, &target, arguments, &plan, &locked)?;
     report.add_outcome(&plan, &moved);
-    if moved.has_target_ended || has_ended(&root, &target) {
+    if moved.has_target_ended {
         report.report.status = MoveStatus::TargetEnded;
-    } else {
-        report.verify(&root, &target, &topology, &second_look(&plan, arguments));
+    } else if let Err(error) =
+        report.verify(&root, &target, &topology, &second_look(&plan, arguments))
+    {
+        match has_ended(&root, &target) {
+            true => report.report.status = MoveStatus::TargetEnded,
+            false => report
+                .report
+                .notes
+                .push(format!("cannot tell where the memory is now: {error}")),
+        }
     }
     show(arguments, &report)?;
     conclusion(&report.report)
