@@ -298,12 +298,16 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = child.id();
-        let is_blocked = || {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
-            stat.contains("pipe") || stat == "0"
-        };
-        while !is_blocked() {
+        let text =
+            |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        while !text("stat").contains("(cat) S") {
             std::thread::yield_now();
+        }
+        // It is said to sleep a moment before it leaves its CPU.
+        let mut ran = String::new();
+        while ran != text("schedstat") {
+            ran = text("schedstat");
+            std::thread::sleep(std::time::Duration::from_millis(50));
         }
         let first = reader.read(pid).unwrap().unwrap();
         for _ in 0..3 {
