@@ -1,11 +1,11 @@
 //! A real kernel with many nodes on any machine: QEMU emulates a machine of a named shape, Debian's
 //! kernel boots in it, and the host's root file system is its root, read-only.
 
+mod heartbeat;
 mod initial_ramdisk;
 mod kernel;
 mod machine;
 mod options;
-mod pulse;
 mod qemu;
 mod relay;
 mod run_directory;

@@ -102,6 +102,11 @@ impl RunDirectory {
         self.booted().exists()
     }
 
+    /// Returns the file that a guest that has booted writes every 20 s.
+    pub(super) fn alive(&self) -> PathBuf {
+        self.control().join("alive")
+    }
+
     /// Returns why the guest gave up, if it did.
     pub(super) fn failure(&self) -> Option<String> {
         let text = fs::read_to_string(self.control().join("failure")).ok()?;

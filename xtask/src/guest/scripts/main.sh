@@ -72,6 +72,11 @@ $b mkdir -p "$XDG_STATE_HOME"
 
 # Nobody ever writes to it, so a shell can wait here for a time without a process more.
 $b mkfifo /run/never
+# The host ends a guest that stops doing this.
+while :; do
+    echo alive >$control/alive
+    read -r -t 20 _ <>/run/never
+done &
 echo booted >$control/booted
 for command in $control/commands/*; do
     cd "$HOME" || die "cannot enter $HOME"
