@@ -7,7 +7,7 @@ use std::time::SystemTime;
 /// Looks, 20 ms apart or more, between two heartbeats: three minutes at least. Guests that stood
 /// still for one minute and went on were seen on busy hosts. Looks are counted instead of time:
 /// while the host itself does not run, nobody looks.
-pub(super) const LOOKS: u32 = 9000;
+const LOOKS: u32 = 9000;
 
 /// The heartbeat of a guest, followed.
 #[derive(Debug)]
