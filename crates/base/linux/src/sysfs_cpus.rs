@@ -49,7 +49,8 @@ pub enum CpuSource {
 }
 
 /// Reads the lists. A CPU runs if it is in the list `online` or, where there is no list, if it has
-/// a directory or is in the list of a node; unless its own file `online` is 0.
+/// a directory or is in the list of a node; unless its own file `online` is 0. The running kernel
+/// keeps both alike, so these files are read where there is no list, and in captures.
 ///
 /// # Errors
 /// When a file is malformed, or no CPU runs.
@@ -65,7 +66,11 @@ pub fn lists(root: &Root) -> Result<CpuLists, Error> {
         None if directories.is_empty() => (sysfs_nodes::cpus_of_all(root)?, CpuSource::Nodes),
         None => (directories.clone(), CpuSource::Directories),
     };
-    let asked = named.intersection(&directories);
+    let is_kernels = source == CpuSource::List && root.is_live();
+    let asked = match is_kernels {
+        true => CpuSet::new(),
+        false => named.intersection(&directories),
+    };
     let held = self::directories(root)?;
     let answers = of_each(&asked, |cpu| is_switched_off(&held, cpu))?;
     let switched_off = answers.into_iter().filter(|(_, is_off)| *is_off);

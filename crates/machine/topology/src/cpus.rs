@@ -44,8 +44,12 @@ pub(crate) fn read(root: &Root, online: &CpuSet) -> Result<Cpus, Error> {
     let spoken_for = cpus.speak_for_siblings(online);
     let others = online.difference(&firsts).difference(&spoken_for);
     add(&mut cpus, &others)?;
-    // Nothing says that the CPUs of one core have one governor.
-    cpus.governors.extend(of_each(&spoken_for, governor)?);
+    // Nothing says that the CPUs of one core have one governor, but either all or none have one.
+    let governors = match cpus.governors.values().any(Option::is_some) {
+        true => of_each(&spoken_for, governor)?,
+        false => spoken_for.iter().map(|cpu| (cpu, None)).collect(),
+    };
+    cpus.governors.extend(governors);
     Ok(cpus)
 }
 
