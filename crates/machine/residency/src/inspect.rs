@@ -34,6 +34,9 @@ pub struct Options {
     pub only_shared: bool,
     /// Also inspect the cached pages of data files, where frame numbers are available.
     pub data_files: bool,
+    /// Leave out the policies and the threads: they take the numa_maps of every task. Where the
+    /// memory is does not depend on them.
+    pub only_bytes: bool,
 }
 
 /// Why an inspection failed.
@@ -89,7 +92,10 @@ pub fn inspect(
         true => by_pagemap(root, &members, target, topology, options, &mut gaps)?,
         false => by_numa_maps(root, &members, topology, &mut gaps),
     };
-    let mut threads = threads::read_all(root, &members);
+    let mut threads = match options.only_bytes {
+        true => threads::read_none(root, &members),
+        false => threads::read_all(root, &members),
+    };
     looked.forget_ended(&mut members, &mut threads, &mut gaps);
     if members.is_empty() {
         let target = target.to_string();
@@ -135,7 +141,11 @@ pub fn inspect(
         ..Residency::default()
     };
     let members = (&members[..], &threads[..]);
-    Ok(finished(residency, members, topology, &looked, gaps))
+    let mut finished = finished(residency, members, topology, &looked, gaps);
+    if options.only_bytes {
+        finished.threads = None;
+    }
+    Ok(finished)
 }
 
 /// Describes the objects that were found, the largest first.
@@ -209,7 +219,10 @@ fn by_pagemap(
     let frames = Frames::read(root, page_bytes)?;
     let processes = process_maps::read_all(root, members, options.only_shared, gaps);
     let objects = Objects::open(root, &processes);
-    let areas = policies::of_objects(root, &processes, &objects);
+    let areas = match options.only_bytes {
+        true => BTreeMap::new(),
+        false => policies::of_objects(root, &processes, &objects),
+    };
     let scan = Scan::new(root, &frames, page_bytes, &objects, areas, sample);
     let found = scan.run(&processes, files, gaps);
     Ok(Looked {

@@ -57,6 +57,16 @@ pub(super) fn read_all(root: &Root, members: &[Member]) -> Vec<ProcessThreads> {
     on_threads::map(members, PROCESSES_AT_ONCE, |member| read(root, member))
 }
 
+/// Reads which processes there still are, and none of their threads.
+pub(super) fn read_none(root: &Root, members: &[Member]) -> Vec<ProcessThreads> {
+    let read = |member: &Member| ProcessThreads {
+        pid: member.stat.pid,
+        stat: proc_stat::read(root, member.stat.pid).ok(),
+        ..ProcessThreads::default()
+    };
+    members.iter().map(read).collect()
+}
+
 /// Reads a process and its threads; of a capture that has no other, the first.
 fn read(root: &Root, member: &Member) -> ProcessThreads {
     let pid = member.stat.pid;

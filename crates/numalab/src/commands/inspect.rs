@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         sample_seed: arguments.sample.then_some(SAMPLE_SEED),
         only_shared: arguments.only_shared,
         data_files: arguments.data_files,
+        only_bytes: false,
     };
     let with_relations = arguments.relations.then(|| with_relations(&target));
     let with_relations = with_relations.transpose()?;

@@ -121,6 +121,7 @@ fn second_look(plan: &Plan, arguments: &MoveArguments) -> Options {
     Options {
         sample_seed: is_sampled.then_some(SAMPLE_SEED),
         only_shared: arguments.moves_only_shared(),
+        only_bytes: true,
         ..Options::default()
     }
 }
