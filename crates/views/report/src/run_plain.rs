@@ -20,9 +20,17 @@ pub fn plain(text: &str) -> String {
 pub fn plain_lines(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(character) = rest.chars().next() {
+    loop {
+        // Nearly all of a text is this: it is copied as a whole.
+        let is_usual = |it: char| matches!(it, ' '..='~' | '\n' | '\t');
+        let usual = rest.find(|it| !is_usual(it)).unwrap_or(rest.len());
+        shown.push_str(&rest[..usual]);
+        rest = &rest[usual..];
+        let Some(character) = rest.chars().next() else {
+            return shown;
+        };
         let colour = colour_bytes(rest);
-        if colour > 0 || is_harmless(character) || matches!(character, '\n' | '\t') {
+        if colour > 0 || is_harmless(character) {
             let kept = colour.max(character.len_utf8());
             shown.push_str(&rest[..kept]);
             rest = &rest[kept..];
@@ -31,7 +39,6 @@ pub fn plain_lines(text: &str) -> String {
             rest = &rest[character.len_utf8()..];
         }
     }
-    shown
 }
 
 /// Escapes a JSON document for a terminal. Such characters occur only in its strings, which may

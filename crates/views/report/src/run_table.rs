@@ -1,5 +1,7 @@
 //! A table with aligned columns. Cells are already plain text; colours do not count as width.
 
+use std::iter;
+
 use unicode_width::UnicodeWidthStr;
 
 use crate::run_style::{Style, TextOptions};
@@ -60,7 +62,9 @@ impl Table {
         let rule: Vec<_> = rule.collect();
         let mut text = String::new();
         for row in [&titles, &rule].into_iter().chain(&self.rows) {
-            text.push_str(self.line(row, &widths, options).trim_end());
+            let start = text.len();
+            self.push_line(&mut text, row, &widths, options);
+            text.truncate(start + text[start..].trim_end().len());
             text.push('\n');
         }
         text
@@ -77,17 +81,31 @@ impl Table {
             .collect()
     }
 
-    fn line(&self, row: &[(String, Style)], widths: &[usize], options: &TextOptions) -> String {
-        let cells = row.iter().zip(&self.columns).zip(widths);
-        let cells = cells.map(|(((text, style), (_, side)), width)| {
-            let pad = " ".repeat(width.saturating_sub(text.width()));
+    fn push_line(
+        &self,
+        line: &mut String,
+        row: &[(String, Style)],
+        widths: &[usize],
+        options: &TextOptions,
+    ) {
+        for (index, (text, style)) in row.iter().enumerate() {
+            let pad = widths[index].saturating_sub(text.width());
+            let pad = || iter::repeat_n(' ', pad);
             let text = options.paint(text, *style);
-            match side {
-                Side::Left => text + &pad,
-                Side::Right => pad + &text,
+            if index > 0 {
+                line.push_str(GAP);
             }
-        });
-        cells.collect::<Vec<_>>().join(GAP)
+            match self.columns[index].1 {
+                Side::Left => {
+                    line.push_str(&text);
+                    line.extend(pad());
+                }
+                Side::Right => {
+                    line.extend(pad());
+                    line.push_str(&text);
+                }
+            }
+        }
     }
 }
 
@@ -106,11 +124,15 @@ mod tests {
             ("a".to_string(), Style::Usual),
             ("1,000".to_string(), Style::Usual),
         ]);
+        table.push(vec![
+            (String::new(), Style::Usual),
+            (String::new(), Style::Usual),
+        ]);
         let mut options = TextOptions::default();
         let text = table.text(&options);
         assert_eq!(
             text,
-            "case        n\n------  -----\n字幕字      1\na       1,000\n"
+            "case        n\n------  -----\n字幕字      1\na       1,000\n\n"
         );
         assert_eq!(table.width(), 13);
         options.color = true;
