@@ -4,7 +4,7 @@ use linux::Root;
 use model::{BytesByNode, MoveReport, MoveStatus, MovedPart, Refused, Topology};
 use placement::Destination;
 use relocation::{Moved, PartKind, Plan, PlannedPart};
-use residency::instances::Target;
+use residency::instances::{Member, Target};
 use residency::{self, InspectError, Options};
 
 use crate::failure::Failure;
@@ -118,18 +118,19 @@ impl Building {
         }
     }
 
-    /// Adds where the memory is now, inspected as `numalab inspect` does with these options.
+    /// Adds where the memory of these processes is now, inspected as `numalab inspect` does with
+    /// these options.
     ///
     /// # Errors
     /// When it cannot be inspected.
     pub(crate) fn verify(
         &mut self,
         root: &Root,
-        target: &Target,
+        (target, members): (&Target, Vec<Member>),
         topology: &Topology,
         options: &Options,
     ) -> Result<(), InspectError> {
-        let residency = residency::inspect(root, target, topology, options)?;
+        let residency = residency::inspect_members(root, target, members, topology, options)?;
         for part in &mut self.report.parts {
             let mut after = BytesByNode::new();
             let plain = |name: &str| name.strip_suffix(" (deleted)").unwrap_or(name) == part.name;

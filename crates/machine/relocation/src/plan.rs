@@ -49,6 +49,7 @@ type Tally = Vec<BytesByNode>;
 /// When the kernel refuses to say where pages are.
 pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
     let mut reader = Reader::new(root);
+    let pids = survey.pids();
     let mut notes = survey.notes;
     let mut tallied: Vec<(Part, Tally)> = Vec::new();
     for mut part in survey.parts {
@@ -82,11 +83,7 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
         }
     }
     let parts = turned(tallied);
-    Ok(Plan {
-        pids: survey.pids,
-        parts,
-        notes,
-    })
+    Ok(Plan { pids, parts, notes })
 }
 
 /// Rotates every pattern so that most pages are already where they belong. Equal patterns of

@@ -31,12 +31,19 @@ pub struct Choice {
 /// The memory that was found.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// The processes.
-    pub pids: Vec<u32>,
+    /// The processes of the target that may be read.
+    pub members: Vec<Member>,
     /// The parts, shared memory first.
     pub parts: Vec<Part>,
     /// What stays where it is, and why, one sentence each.
     pub notes: Vec<String>,
+}
+
+impl Survey {
+    /// The ids of the processes.
+    pub fn pids(&self) -> Vec<u32> {
+        self.members.iter().map(|member| member.stat.pid).collect()
+    }
 }
 
 /// One process and what it has mapped.
@@ -75,9 +82,9 @@ pub fn survey(
             reason: survey.notes.join("; "),
         });
     }
-    survey.pids = processes
+    survey.members = processes
         .iter()
-        .map(|process| process.member.stat.pid)
+        .map(|process| process.member.clone())
         .collect();
     let pattern = |nodes: &NodeSet| {
         let refused = |reason| MoveError::Destination {

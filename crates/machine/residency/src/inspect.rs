@@ -85,7 +85,22 @@ pub fn inspect(
     topology: &Topology,
     options: &Options,
 ) -> Result<Residency, InspectError> {
-    let mut members = instances::find(root, target)?;
+    let members = instances::find(root, target)?;
+    inspect_members(root, target, members, topology, options)
+}
+
+/// The same of processes that [`instances::find`] has found before; those that have ended since are
+/// left out.
+///
+/// # Errors
+/// When all have ended, none may be read, or the machine cannot be read.
+pub fn inspect_members(
+    root: &Root,
+    target: &Target,
+    mut members: Vec<Member>,
+    topology: &Topology,
+    options: &Options,
+) -> Result<Residency, InspectError> {
     let mut gaps = Gaps::of(root);
     let exact = root.is_live() && !options.only_numa_maps && pagemap::frames_are_shown();
     let mut looked = match exact {

@@ -36,7 +36,7 @@ mod threads;
 mod unmapped;
 
 pub use frames::{Frames, Lookup};
-pub use inspect::{InspectError, Options, inspect};
+pub use inspect::{InspectError, Options, inspect, inspect_members};
 pub use kind::kind_of;
 pub use layout::node_of_pool;
 pub use own_memory::{own_memory, shared_memory};

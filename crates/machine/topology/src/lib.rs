@@ -13,4 +13,4 @@ mod node_cpus;
 mod nodes;
 mod packages;
 
-pub use machine::read;
+pub use machine::{read, read_nodes};

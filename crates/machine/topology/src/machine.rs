@@ -18,34 +18,13 @@ const MEMINFO: &str = "proc/meminfo";
 /// When no CPU is online, there is no memory, or a file is malformed.
 pub fn read(root: &Root) -> Result<Topology, Error> {
     let mut gaps = Gaps::default();
-    let lists = cpu_lists(root, &mut gaps)?;
-    let meminfo = root.read_optional(MEMINFO)?;
-    let meminfo = meminfo.map(|file| Meminfo::parse(&file)).transpose()?;
-    let meminfo = meminfo.unwrap_or_default();
-    if meminfo.total_bytes.is_none() {
-        gaps.add("machine: memory unknown (no MemTotal in /proc/meminfo)");
-    }
-    let machine_pools = nodes::machine_pools(root, &meminfo, &mut gaps)?;
-    let ids = nodes::ids(root, &mut gaps)?;
-    let page_bytes = meminfo.huge_page_bytes;
-    let nodes = if ids.is_empty() {
-        if meminfo.total_bytes.is_some() && meminfo.free_bytes.is_none() {
-            gaps.add("machine: free memory unknown (no MemFree in /proc/meminfo)");
-        }
-        vec![nodes::implied(&lists.online, &meminfo, &machine_pools)]
-    } else {
-        nodes::read(root, &ids, &lists, page_bytes, &mut gaps)?
-    };
-    require_memory(root, &meminfo, &nodes)?;
-    let mut settings = linux::kernel_settings::read(root)?;
-    let cpus = cpus::read(root, &lists.online)?;
+    let (nodes, ids) = nodes_and_memory(root, &mut gaps)?;
+    let cpus = cpus::read(root, &nodes.cpus)?;
+    let mut settings = nodes.settings.clone();
     settings.cpu_governors = cores::governors(cpus.governors, &mut gaps);
-    let cores = cores::of(&cpus.positions, &lists.online, &nodes, &mut gaps);
+    let cores = cores::of(&cpus.positions, &nodes.cpus, &nodes.nodes, &mut gaps);
     Ok(Topology {
         cpu_model: linux::proc_cpuinfo::processor_name(root)?,
-        hypervisor: None,
-        emulated: None,
-        node_is_implied: ids.is_empty(),
         possible_nodes: sysfs_nodes::possible(root)?,
         distances: match ids.is_empty() {
             true => None,
@@ -53,22 +32,66 @@ pub fn read(root: &Root) -> Result<Topology, Error> {
         },
         memory_ratings: ratings(root, &ids)?,
         memory_side_caches: memory_side_caches(root, &ids)?,
-        nodes,
         packages: cores.packages,
         cores: cores.cores,
         threads_per_core: cores.threads_per_core,
         core_list: cores.list,
-        caches: caches::of(cpus.caches, &lists.online, &mut gaps),
+        caches: caches::of(cpus.caches, &nodes.cpus, &mut gaps),
+        devices: devices(root, &mut gaps)?,
+        settings,
+        gaps: gaps.into_sentences(),
+        ..nodes
+    })
+}
+
+/// Reads only the nodes with their CPUs, memory and huge pages, and the settings of the kernel: a
+/// tenth of the files. What else a topology has is unknown or empty.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn read_nodes(root: &Root) -> Result<Topology, Error> {
+    let mut gaps = Gaps::default();
+    let (nodes, _) = nodes_and_memory(root, &mut gaps)?;
+    Ok(Topology {
+        gaps: gaps.into_sentences(),
+        ..nodes
+    })
+}
+
+/// The same without gaps, and the numbers of the nodes that the kernel lists.
+fn nodes_and_memory(root: &Root, gaps: &mut Gaps) -> Result<(Topology, NodeSet), Error> {
+    let lists = cpu_lists(root, gaps)?;
+    let meminfo = root.read_optional(MEMINFO)?;
+    let meminfo = meminfo.map(|file| Meminfo::parse(&file)).transpose()?;
+    let meminfo = meminfo.unwrap_or_default();
+    if meminfo.total_bytes.is_none() {
+        gaps.add("machine: memory unknown (no MemTotal in /proc/meminfo)");
+    }
+    let machine_pools = nodes::machine_pools(root, &meminfo, gaps)?;
+    let ids = nodes::ids(root, gaps)?;
+    let page_bytes = meminfo.huge_page_bytes;
+    let nodes = if ids.is_empty() {
+        if meminfo.total_bytes.is_some() && meminfo.free_bytes.is_none() {
+            gaps.add("machine: free memory unknown (no MemFree in /proc/meminfo)");
+        }
+        vec![nodes::implied(&lists.online, &meminfo, &machine_pools)]
+    } else {
+        nodes::read(root, &ids, &lists, page_bytes, gaps)?
+    };
+    require_memory(root, &meminfo, &nodes)?;
+    let topology = Topology {
+        node_is_implied: ids.is_empty(),
+        nodes,
         cpus: lists.online,
         offline_cpus: lists.offline,
         possible_cpus: lists.possible,
         isolated_cpus: lists.isolated,
         memory_bytes: meminfo.total_bytes,
         huge_pages: machine_pools,
-        devices: devices(root, &mut gaps)?,
-        settings,
-        gaps: gaps.into_sentences(),
-    })
+        settings: linux::kernel_settings::read(root)?,
+        ..Topology::default()
+    };
+    Ok((topology, ids))
 }
 
 fn cpu_lists(root: &Root, gaps: &mut Gaps) -> Result<CpuLists, Error> {

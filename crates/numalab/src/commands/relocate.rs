@@ -73,7 +73,7 @@ const SAMPLED_BYTES_MIN: u64 = 8 << 30;
 pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
     let root = Root::live();
-    let topology = topology::read(&root)?;
+    let topology = topology::read_nodes(&root)?;
     if let Some(lacking) = arguments.to.lacking(&topology) {
         let advice = "`--to spread=0:2,1:1` moves existing pages in such proportions on any kernel";
         return Err(Failure::new(ExitCode::MachineCannot, lacking).advise(advice));
@@ -84,6 +84,7 @@ pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
         // Claim before reading where the memory is: from then on no other numalab moves it.
         false => Some(relocation::claim(&root, &survey).map_err(MoveError::from)?),
     };
+    let members = survey.members.clone();
     let plan = relocation::plan(&root, survey)?;
     relocation::check_room(&root, &plan, &topology)?;
     let mut report = move_report::of_plan(&arguments.target, &arguments.to, &plan)?;
@@ -96,11 +97,10 @@ pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     };
     let moved = carry_out(&root, &target, arguments, &plan, &locked)?;
     report.add_outcome(&plan, &moved);
+    let options = second_look(&plan, arguments);
     if moved.has_target_ended {
         report.report.status = MoveStatus::TargetEnded;
-    } else if let Err(error) =
-        report.verify(&root, &target, &topology, &second_look(&plan, arguments))
-    {
+    } else if let Err(error) = report.verify(&root, (&target, members), &topology, &options) {
         match has_ended(&root, &target) {
             true => report.report.status = MoveStatus::TargetEnded,
             false => report

@@ -81,8 +81,8 @@ pub fn plan_balance(
     survey: Survey,
 ) -> Result<BalancePlan, MoveError> {
     let mut plan = BalancePlan {
-        nodes: nodes(root, topology, &survey.pids)?,
-        pids: survey.pids,
+        nodes: nodes(root, topology, &survey.pids())?,
+        pids: survey.pids(),
         segments: Vec::new(),
         notes: survey.notes,
     };
