@@ -28,6 +28,32 @@ pub fn nodes_of(pid: u32, addresses: &[u64]) -> Result<Vec<PageStatus>, SystemCa
     Ok(statuses.into_iter().map(read).collect())
 }
 
+/// What the kernel says of a huge page of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HugePage {
+    /// The process has it, on this node.
+    On(NodeId),
+    /// The process does not have it.
+    Absent,
+    /// Nothing that can be relied on: its entry in the page map shows it.
+    NotSaid,
+}
+
+/// What the kernel says of the huge pages of `page_bytes` at `addresses` of process `pid`. Touches
+/// no page. That a page of 2 MiB is absent can be relied on; of others, some kernels say that of
+/// pages that are there (of 1 GiB before Linux 6.2, mm/hugetlb.c, `follow_huge_pud`).
+pub fn huge_pages_of(pid: u32, addresses: &[u64], page_bytes: u64) -> Vec<HugePage> {
+    let said = |status: PageStatus| match status {
+        Ok(node) => HugePage::On(node),
+        Err(libc::ENOENT) if page_bytes == 2 << 20 => HugePage::Absent,
+        Err(_) => HugePage::NotSaid,
+    };
+    match nodes_of(pid, addresses) {
+        Ok(statuses) => statuses.into_iter().map(said).collect(),
+        Err(_) => vec![HugePage::NotSaid; addresses.len()],
+    }
+}
+
 /// The result of one call that moves pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
@@ -107,7 +133,7 @@ fn call(
 mod tests {
     use model::NodeId;
 
-    use super::{move_to, nodes_of};
+    use super::{HugePage, huge_pages_of, move_to, nodes_of};
     use crate::anonymous_memory::{AnonymousMemory, Pages};
 
     #[test]
@@ -124,6 +150,19 @@ mod tests {
             (moved.left, &moved.statuses[..]),
             (0, &[Some(Ok(node))][..])
         );
+    }
+
+    #[test]
+    fn the_absence_of_a_page_is_relied_on_only_where_every_kernel_is_right() {
+        let memory = AnonymousMemory::map(4096, Pages::small()).unwrap();
+        let addresses = [memory.address() as u64];
+        let check = |page_bytes, expected| {
+            assert_eq!(huge_pages_of(0, &addresses, page_bytes), [expected]);
+        };
+        check(2 << 20, HugePage::Absent);
+        check(1 << 30, HugePage::NotSaid);
+        let gone = huge_pages_of(i32::MAX as u32, &addresses, 2 << 20);
+        assert_eq!(gone, [HugePage::NotSaid]);
     }
 
     #[test]

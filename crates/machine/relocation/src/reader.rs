@@ -1,14 +1,14 @@
 //! Where the pages of a stretch are now. Touches, allocates and swaps in nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
 use std::sync::Arc;
 
+use linux::Root;
 use linux::map_files::Window;
+use linux::move_pages::{self, HugePage};
 use linux::page_flags::{FrameFlags, PageFlags};
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::ObjectId;
-use linux::{Root, move_pages};
 use model::NodeId;
 
 use super::huge_pages_met::HugePagesMet;
@@ -264,8 +264,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Huge pages of a pool that the process has mapped. The kernel says the nodes of those of an
-    /// object in one call; where it does not (of pages of 1 GiB before Linux 6.2, mm/hugetlb.c,
-    /// `follow_huge_pud`), and for private ones, one entry of the page map stands for each.
+    /// object in one call; where it does not, and for private ones, one entry of the page map
+    /// stands for each.
     fn huge(
         &mut self,
         part: &Part,
@@ -277,14 +277,15 @@ impl<'a> Reader<'a> {
         }
         let address_of = |index: u64| stretch.address + index * part.page_bytes;
         let addresses: Vec<u64> = (0..stretch.pages).map(address_of).collect();
-        let said = object.map(|_| move_pages::nodes_of(stretch.pid, &addresses));
+        let said = match object {
+            Some(_) => move_pages::huge_pages_of(stretch.pid, &addresses, part.page_bytes),
+            None => vec![HugePage::NotSaid; addresses.len()],
+        };
         let mut found = Found {
             are_nodes_known: true,
-            calls: u64::from(said.is_some()),
+            calls: u64::from(object.is_some()),
             ..Found::default()
         };
-        let said = said.and_then(Result::ok).unwrap_or_default();
-        let said = said.into_iter().map(Result::ok).chain(iter::repeat(None));
         for ((page, address), said) in (stretch.first..).zip(addresses).zip(said) {
             let unit = |node: Option<NodeId>| Unit {
                 page,
@@ -294,7 +295,10 @@ impl<'a> Reader<'a> {
                 node: node.unwrap_or(NodeId(0)),
             };
             let new = match (object, said) {
-                (Some(id), Some(node)) => self.huge_pages.insert(id, page).then_some(Some(node)),
+                (Some(id), HugePage::On(node)) => {
+                    self.huge_pages.insert(id, page).then_some(Some(node))
+                }
+                (_, HugePage::Absent) => None,
                 _ => self.huge_by_entry(stretch.pid, page, address, object)?,
             };
             if let Some(node) = new {

@@ -3,13 +3,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
 use std::ops::Range;
 
 use linux::map_files::MappedObject;
+use linux::move_pages::{self, HugePage as Said};
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::{Mapping, ObjectId};
-use linux::{Error, Root, move_pages, on_threads, proc_stat};
+use linux::{Error, Root, on_threads, proc_stat};
 use model::{BytesByNode, NodeId};
 
 use super::data_files::{Cache, DataFiles};
@@ -259,8 +259,9 @@ impl<'a> Scan<'a> {
                 };
                 huge.extend(part.unknown_huge(step, address));
             }
-            for (huge, node) in nodes_of_huge(pid, &huge, pagemap, page_bytes, frames)? {
-                tally.add_huge_page(huge.number, step * page_bytes, huge.area, node);
+            let huge_bytes = step * page_bytes;
+            for (huge, node) in nodes_of_huge(pid, &huge, huge_bytes, pagemap, frames)? {
+                tally.add_huge_page(huge.number, huge_bytes, huge.area, node);
             }
             return Ok(());
         }
@@ -338,24 +339,27 @@ impl<'a> Scan<'a> {
 }
 
 /// The huge pages that a process has, each with its node, if that is known. The kernel says the
-/// nodes of all in one call; what it does not say there (it did not of pages of 1 GiB before Linux
-/// 6.2, mm/hugetlb.c, `follow_huge_pud`) is in the page map, an entry for each.
+/// nodes of all in one call; what it does not say there is in the page map, an entry for each.
 fn nodes_of_huge<'a>(
     pid: u32,
     pages: &'a [HugePage],
+    huge_bytes: u64,
     pagemap: &Pagemap,
-    page_bytes: u64,
     frames: &mut Lookup<'_>,
 ) -> Result<Vec<(&'a HugePage, Option<NodeId>)>, Error> {
-    let addresses: Vec<u64> = pages.iter().map(|page| page.entry * page_bytes).collect();
-    let said = move_pages::nodes_of(pid, &addresses).unwrap_or_default();
-    let said = said.into_iter().map(Result::ok).chain(iter::repeat(None));
+    let base_bytes = linux::process::page_bytes();
+    let addresses: Vec<u64> = pages.iter().map(|page| page.entry * base_bytes).collect();
+    let said = move_pages::huge_pages_of(pid, &addresses, huge_bytes);
     let mut found = Vec::new();
     for (page, said) in pages.iter().zip(said) {
-        if said.is_some() {
-            found.push((page, said));
-        } else if let Some(frame) = pagemap.entry(page.entry)?.and_then(PagemapEntry::frame) {
-            found.push((page, frames.node_of(frame)));
+        match said {
+            Said::On(node) => found.push((page, Some(node))),
+            Said::Absent => {}
+            Said::NotSaid => {
+                let entry = pagemap.entry(page.entry)?;
+                let frame = entry.and_then(PagemapEntry::frame);
+                found.extend(frame.map(|frame| (page, frames.node_of(frame))));
+            }
         }
     }
     Ok(found)
