@@ -338,3 +338,45 @@ fn classes(members: &[Member], counted: &PerProcess) -> Vec<ClassResidency> {
     classes.sort_by_key(|class| std::cmp::Reverse(class.bytes_by_node.values().sum::<u64>()));
     classes
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn where_memory_is_does_not_depend_on_policies_and_threads() {
+        // Once it has given back what it was given, its memory stays as it is.
+        let mut process = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        process.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        let mut back = [0];
+        process
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut back)
+            .unwrap();
+        let target = Target::Process(process.id());
+        let look = |only_bytes| {
+            let options = Options {
+                only_bytes,
+                ..Options::default()
+            };
+            inspect(&Root::live(), &target, &Topology::default(), &options).unwrap()
+        };
+        let (whole, bytes) = (look(false), look(true));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert!(!whole.private.is_empty());
+        assert_eq!(bytes.private, whole.private);
+        let of = |it: &Residency| it.segments.iter().map(SegmentResidency::bytes).sum::<u64>();
+        assert_eq!(of(&bytes), of(&whole));
+        assert!(whole.threads.is_some() && bytes.threads.is_none());
+    }
+}

@@ -44,8 +44,8 @@ pub fn read(root: &Root) -> Result<Topology, Error> {
     })
 }
 
-/// Reads only the nodes with their CPUs, memory and huge pages, and the settings of the kernel: a
-/// tenth of the files. What else a topology has is unknown or empty.
+/// Reads only the nodes with their CPUs, memory and huge pages, and the settings of the kernel, but
+/// nothing of single CPUs or devices. What else a topology has is unknown or empty.
 ///
 /// # Errors
 /// As those of [`read`].

@@ -80,9 +80,10 @@ pub fn plan_balance(
     topology: &Topology,
     survey: Survey,
 ) -> Result<BalancePlan, MoveError> {
+    let pids = survey.pids();
     let mut plan = BalancePlan {
-        nodes: nodes(root, topology, &survey.pids())?,
-        pids: survey.pids(),
+        nodes: nodes(root, topology, &pids)?,
+        pids,
         segments: Vec::new(),
         notes: survey.notes,
     };

@@ -58,6 +58,22 @@ fn masks_and_nuls_change_nothing() {
     }
 }
 
+#[test]
+fn the_nodes_alone_are_those_of_the_whole() {
+    for (name, tree) in all_machines() {
+        let unpacked = tree.expand_in_memory().unwrap();
+        let root = Root::at(unpacked.path()).unwrap();
+        let nodes = topology::read_nodes(&root).unwrap();
+        let whole = topology::read(&root).unwrap();
+        let of = |it: Topology| {
+            let cpus = (it.cpus, it.offline_cpus, it.possible_cpus, it.isolated_cpus);
+            let memory = (it.memory_bytes, it.huge_pages, it.node_is_implied);
+            (it.nodes, cpus, memory, it.settings.interleave_weights)
+        };
+        assert_eq!(of(nodes), of(whole), "{name}");
+    }
+}
+
 /// Whether everything in `new` that is not as in `old` is null or left out.
 fn is_same_or_null(old: &Value, new: &Value) -> bool {
     match (old, new) {
