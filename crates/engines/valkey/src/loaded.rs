@@ -6,15 +6,12 @@ use linux::Root;
 use model::ServerKind;
 use server::{CacheMemory, Counters, Error, Loaded, Opener, ServerPlan};
 
-use crate::client::Client;
+use crate::client::{Client, PIPELINE};
 use crate::cpu_lists::CpuLists;
 use crate::keys::{Random, key, write_value};
 use crate::memory;
 use crate::session::KeySession;
 use crate::statistics;
-
-/// Commands that are sent before their replies are read.
-const BATCH: usize = 64;
 
 /// A loaded server.
 #[derive(Debug)]
@@ -47,7 +44,7 @@ impl LoadedKeys {
         let mut all: Vec<(u32, u64)> = all.collect();
         Random::of(seed, u32::MAX).shuffle(&mut all);
         let mut value = Vec::new();
-        for batch in all.chunks(BATCH) {
+        for batch in all.chunks(PIPELINE) {
             for (session, row) in batch {
                 write_value(*session, *row, &mut value);
                 client.add(&[b"SET", key(*session, *row).as_bytes(), &value]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use server::{Call, Done, Error, Listener, Session, repeat};
 
-use crate::client::Client;
+use crate::client::{Client, PIPELINE};
 use crate::keys::{Random, is_value, key};
 
 /// A connection with its own keys.
@@ -51,8 +51,8 @@ impl KeySession {
         })
     }
 
-    /// Reads the values of `work_unit` keys, each drawn by itself, in one pipeline; returns whether
-    /// they are those that were written.
+    /// Reads the values of `work_unit` keys, each drawn by itself; returns whether they are those
+    /// that were written.
     ///
     /// # Errors
     /// When the connection ends.
@@ -60,15 +60,17 @@ impl KeySession {
         let rows: Vec<u64> = (0..work_unit)
             .map(|_| self.random.below(self.rows.max(1)))
             .collect();
-        for row in &rows {
-            self.client
-                .add(&[b"GET", key(self.session, *row).as_bytes()]);
-        }
-        self.client.send()?;
         let mut is_right = true;
-        for row in rows {
-            let value = self.client.reply()?;
-            is_right &= value.is_some_and(|value| is_value(self.session, row, value));
+        for rows in rows.chunks(PIPELINE) {
+            for row in rows {
+                self.client
+                    .add(&[b"GET", key(self.session, *row).as_bytes()]);
+            }
+            self.client.send()?;
+            for row in rows {
+                let value = self.client.reply()?;
+                is_right &= value.is_some_and(|value| is_value(self.session, *row, value));
+            }
         }
         Ok(is_right)
     }
