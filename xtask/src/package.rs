@@ -72,6 +72,9 @@ pub(crate) fn run() -> Result<ExitCode> {
     if !dynamic.contains("PIE") {
         bail!("the program is not position-independent: {dynamic}");
     }
+    if !dynamic.contains("BIND_NOW") {
+        bail!("the program is not linked with full RELRO (.cargo/config.toml): {dynamic}");
+    }
     println!("{}", tool("./numalab", &["--version"])?.trim());
     let symbols = tool("nm", &["numalab.debug"])?;
     let address = address_of(&symbols).context("the debug file does not know `main`")?;
