@@ -17,7 +17,7 @@ use crate::stream::Stream;
 /// A server that says nothing for so long has failed; emulated machines are slow.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// Commands that the load sends before it reads their replies. A server keeps the replies that its
-/// client has not read in the same private memory as its values: with 64, at most 256 KiB a session.
+/// client has not read in the same private memory as its values: of 64, at most 256 KiB a session.
 pub(crate) const PIPELINE: usize = 64;
 
 /// A connection.

@@ -39,8 +39,8 @@ impl Store {
     }
 }
 
-/// What is counted of each run, and where it goes. The rows come in the order of an index, so SQLite
-/// sorts and stores nothing: joined to 10,000 runs, they took twice the time.
+/// What is counted of each run, and where it goes. The rows come in the order of an index, so
+/// SQLite sorts and stores nothing: joined to 10,000 runs, they took twice the time.
 const COUNTS: [(&str, AddRow); 3] = [
     (
         // Counted here: three sums of SQLite's over these rows took longer than to hand them out.
