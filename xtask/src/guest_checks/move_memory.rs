@@ -42,6 +42,11 @@ const PARTS: &[Part] = &[
         lines: STOPPED_LINES,
     },
     Part {
+        name: "shared page tables",
+        script: SHARED_TABLES,
+        lines: SHARED_TABLES_LINES,
+    },
+    Part {
         name: "no room",
         script: NO_ROOM,
         lines: NO_ROOM_LINES,
@@ -141,6 +146,76 @@ moved by others: 4, said: 1 N3=16384 bind:0
 force: 0 N0=16384 bind:0
 target ended: 8
 undo: 0
+no changes in force
+";
+
+/// Four processes share a page table of huge pages, a whole GiB of an object. When the kernel moves
+/// one of its pages, all but one of them lose the table until they read again, also between the
+/// calls for two nodes.
+const SHARED_TABLES: &str = r#"
+for node in 0 1 2 3; do
+    echo 8 >/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages
+done
+rm -f /tmp/ready; mkfifo /tmp/ready
+numactl --interleave=0-1 /usr/bin/python3 -c '
+import ctypes, mmap, os, signal, time
+file = os.memfd_create("numalab-check", os.MFD_HUGETLB | os.MFD_HUGE_2MB)
+os.ftruncate(file, 2 << 30)
+memory = mmap.mmap(file, 2 << 30, mmap.MAP_SHARED | 0x4000)  # MAP_NORESERVE
+first = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % (1 << 30)
+first += -first % (16 << 20)  # numalab looks at 16 MiB together
+places = range(first, first + (16 << 20), 2 << 20)
+def read(*_):
+    for place in places: memory[place]
+signal.signal(signal.SIGUSR1, read)
+for place in places: memory[place] = 1
+started, finished = os.pipe()
+for _ in range(3):
+    if os.fork() == 0:
+        read(); os.write(finished, b"r"); time.sleep(3600); os._exit(0)
+for _ in range(3): os.read(started, 1)
+open("/tmp/ready", "w").close()
+time.sleep(3600)' & pid=$!
+timeout 120 cat /tmp/ready
+all="$pid $(pgrep -P $pid)"
+of_each() { # the pages of each process that are here, and of all after they read again
+    for one in $all; do pid=$one nodes; echo; done | sort | uniq -c | tr -s ' ' | tr '\n' ';'
+}
+read_again() {
+    kill -USR1 $all
+    for one in $all; do
+        for attempt in $(seq 100); do
+            pages=$(pid=$one nodes | grep -o '=[0-9]*' | tr -d = | paste -sd+)
+            [ $(($pages + 0)) = 8 ] && break
+            sleep 0.1
+        done
+    done
+}
+echo "at first:$(of_each)"
+for to in 2 interleave spread=1:1,3:3; do
+    moved=$(quiet move $pid --to $to --shared)
+    echo "$to: $moved,$(of_each)"
+    read_again
+    echo "read again:$(of_each)"
+    undone=$(quiet undo); read_again
+    echo "undo: $undone,$(of_each)"
+done
+kill -9 $all
+wait $pid 2>/dev/null
+numalab undo --list
+"#;
+
+const SHARED_TABLES_LINES: &str = "\
+at first: 4 N0=4 N1=4 interleave:0-1;
+2: 0, 1 N2=8 interleave:0-1; 3 interleave:0-1;
+read again: 4 N2=8 interleave:0-1;
+undo: 0, 4 N0=4 N1=4 interleave:0-1;
+interleave: 0, 1 N0=2 N1=2 N2=2 N3=2 interleave:0-1; 3 interleave:0-1;
+read again: 4 N0=2 N1=2 N2=2 N3=2 interleave:0-1;
+undo: 0, 4 N0=4 N1=4 interleave:0-1;
+spread=1:1,3:3: 0, 1 N1=2 N3=6 interleave:0-1; 3 interleave:0-1;
+read again: 4 N1=2 N3=6 interleave:0-1;
+undo: 0, 4 N0=4 N1=4 interleave:0-1;
 no changes in force
 ";
 

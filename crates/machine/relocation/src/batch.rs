@@ -12,6 +12,12 @@ use super::reader::{Chunk, Reader, Unit};
 use super::sender::{self, Sent};
 use super::{reader, sequence};
 
+/// At most this much is moved at once, which takes a few tenths of a second.
+pub(super) const BATCH_BYTES_MAX: u64 = 256 << 20;
+/// At most so many stretches: a process may have 65,530 mappings (`vm.max_map_count`), and each
+/// stretch of an object without views is a mapping of ours while it is moved.
+pub(super) const STRETCHES_MAX: usize = 4096;
+
 /// What can be moved. Only [`Preparer::prepare`] makes one, after its lines were synced.
 pub(super) struct Batch<'p> {
     pub part: &'p Part,

@@ -10,7 +10,7 @@ use journal::{Change, Journal};
 use linux::{Root, proc_stat};
 use model::{BytesByNode, NodeId};
 
-use super::batch::{Batch, Preparer, SendOutcome};
+use super::batch::{BATCH_BYTES_MAX, Batch, Preparer, STRETCHES_MAX, SendOutcome};
 use super::chunk_log::ChunkLog;
 use super::claims::Claims;
 use super::error::MoveError;
@@ -29,8 +29,6 @@ const NAP: Duration = Duration::from_millis(50);
 /// Memory that is journalled, synced and moved at once: this much at first, and twice as much after
 /// each time that every page moved, because a sync may take as long as moving as much.
 const BATCH_BYTES: u64 = 16 << 20;
-/// At most this much, which takes a few tenths of a second.
-const BATCH_BYTES_MAX: u64 = 256 << 20;
 /// With a limit of the rate, as much as may be moved in this part of a second.
 const BATCHES_PER_S: u64 = 4;
 
@@ -369,7 +367,8 @@ impl Mover<'_, '_> {
     }
 }
 
-/// Divides stretches into the first ones of one process, of at most so many bytes, and the others.
+/// Divides stretches into the first ones of one process, of at most so many bytes and
+/// [`STRETCHES_MAX`], and the others.
 fn batch(stretches: &[Stretch], page_bytes: u64, bytes_max: u64) -> (&[Stretch], &[Stretch]) {
     let mut bytes = 0;
     let fits = |stretch: &&Stretch| {
@@ -377,13 +376,17 @@ fn batch(stretches: &[Stretch], page_bytes: u64, bytes_max: u64) -> (&[Stretch],
         stretch.pid == stretches[0].pid && bytes <= bytes_max
     };
     // A stretch, and even a page, may be larger than that.
-    let count = stretches.iter().take_while(fits).count();
+    let count = stretches
+        .iter()
+        .take_while(fits)
+        .take(STRETCHES_MAX)
+        .count();
     stretches.split_at(count.max(1).min(stretches.len()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Stretch, batch};
+    use super::{STRETCHES_MAX, Stretch, batch};
 
     #[test]
     fn small_stretches_of_one_process_go_together() {
@@ -409,5 +412,7 @@ mod tests {
         assert_eq!(counts(1 << 30, 16 << 20), [1; 6]);
         assert_eq!(counts(4096, 0), [1; 6]);
         assert_eq!(batch(&[], 4096, 1).0.len(), 0);
+        let single = vec![stretch(0, 1); STRETCHES_MAX + 1];
+        assert_eq!(batch(&single, 4096, 1 << 30).0.len(), STRETCHES_MAX);
     }
 }

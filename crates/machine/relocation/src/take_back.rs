@@ -1,19 +1,24 @@
 //! Moves pages back: those that still are where they were sent go where they were before.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
+use std::iter::Peekable;
+use std::ops::Range;
 
 use journal::{Change, Error, Journal, Presence, ProcessIdentity, TakeBack, Thing};
 use linux::{Root, proc_stat};
 use model::{ByteSize, NodeId, SegmentKind};
 use serde::{Deserialize, Serialize};
 
+use super::batch::{BATCH_BYTES_MAX, STRETCHES_MAX};
 use super::chunk_log::{self, ChunkLine};
 use super::memory::{Part, PartKind, Source, Stretch};
 use super::owner::Owner;
 use super::read_error::ReadError;
-use super::reader::{Reader, Unit};
+use super::reader::{Chunk, Reader, Unit};
 use super::sender::{self, Sent};
+use super::sequence::Sequence;
 use super::{sequence, whereabouts};
 use placement::Pattern;
 
@@ -54,7 +59,7 @@ impl Change for PagesMoved {
     }
 }
 
-/// Moves the pages of these chunks back, one after the other; `change` names what sent them.
+/// Moves the pages of these chunks back, neighbouring ones together; `change` names what sent them.
 ///
 /// # Errors
 /// As [`Change::take_back`].
@@ -66,10 +71,24 @@ pub(super) fn chunks<'a>(
     let mut back = Back::default();
     let reader = Reader::new(how.root);
     let mut owners = BTreeMap::new();
-    for line in lines {
-        // A separate pass for each chunk: a page that was moved twice is moved back twice.
+    let mut lines = lines.map(Line::of).peekable();
+    while let Some(together) = next_together(&mut lines) {
+        let of = together[0].of;
+        let reach = match owners.entry(format!("{:?} {}", of.of, of.page_bytes)) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => place.insert(reach(how.root, of)?),
+        };
+        // A separate pass each time: a page that was moved twice is moved back twice.
         let pass = reader.another_pass();
-        chunk(how.root, pass, line, &mut owners, how.force, &mut back)?;
+        if let Some(reach) = reach {
+            let mut group = Group {
+                lines: &together,
+                reach,
+                reader: pass,
+                is_forced: how.force,
+            };
+            group.take_back(how.root, &mut back)?;
+        }
     }
     match back.complaint() {
         Some(reason) => Err(Error::Undo {
@@ -78,6 +97,57 @@ pub(super) fn chunks<'a>(
         }),
         None => Ok(None),
     }
+}
+
+/// A chunk: the node of each of its pages before it was moved, and after.
+struct Line<'a> {
+    of: &'a ChunkLine,
+    from: Sequence,
+    to: Sequence,
+}
+
+impl<'a> Line<'a> {
+    fn of(line: &'a ChunkLine) -> Self {
+        let decode = |text: &str| sequence::decode(text).unwrap_or_default();
+        Line {
+            of: line,
+            from: decode(&line.from),
+            to: decode(&line.to),
+        }
+    }
+
+    fn pages(&self) -> Range<u64> {
+        self.of.first..self.of.first + self.from.len() as u64
+    }
+}
+
+/// The next lines that can be taken back together: of one owner, with no page twice, and as much as
+/// is moved together.
+fn next_together<'a>(
+    lines: &mut Peekable<impl Iterator<Item = Line<'a>>>,
+) -> Option<Vec<Line<'a>>> {
+    let first = lines.next()?;
+    let (of, mut extent) = (first.of, first.pages());
+    let bytes_of = |pages: &Range<u64>| (pages.end - pages.start) * of.page_bytes;
+    let mut bytes = bytes_of(&extent);
+    let mut together = vec![first];
+    while together.len() < STRETCHES_MAX {
+        let fits = |line: &Line<'_>| {
+            let pages = line.pages();
+            line.of.of == of.of
+                && line.of.page_bytes == of.page_bytes
+                && (pages.end <= extent.start || pages.start >= extent.end)
+                && bytes.saturating_add(bytes_of(&pages)) <= BATCH_BYTES_MAX
+        };
+        let Some(next) = lines.next_if(fits) else {
+            break;
+        };
+        let pages = next.pages();
+        bytes += bytes_of(&pages);
+        extent = extent.start.min(pages.start)..extent.end.max(pages.end);
+        together.push(next);
+    }
+    Some(together)
 }
 
 /// The result of moving pages back.
@@ -111,62 +181,91 @@ struct Reach {
     mapped: Vec<(u32, u64, u64, u64)>,
 }
 
-fn chunk(
-    root: &Root,
-    mut reader: Reader<'_>,
-    line: &ChunkLine,
-    owners: &mut BTreeMap<String, Option<Reach>>,
-    force: bool,
-    back: &mut Back,
-) -> Result<(), Error> {
-    let key = format!("{:?} {}", line.of, line.page_bytes);
-    let reach = match owners.entry(key) {
-        std::collections::btree_map::Entry::Occupied(found) => found.into_mut(),
-        std::collections::btree_map::Entry::Vacant(place) => place.insert(reach(root, line)?),
-    };
-    let Some(reach) = reach else {
-        return Ok(());
-    };
-    let decode = |text: &str| sequence::decode(text).unwrap_or_default();
-    let (from, to) = (decode(&line.from), decode(&line.to));
-    let wanted = |unit: &Unit, back: &mut Back| -> Option<NodeId> {
-        let index = unit.page.checked_sub(line.first)? as usize;
+/// Lines that are taken back together.
+struct Group<'a> {
+    lines: &'a [Line<'a>],
+    reach: &'a mut Reach,
+    reader: Reader<'a>,
+    is_forced: bool,
+}
+
+/// Pages to send back, by the process through which they are reached.
+type ByProcess = BTreeMap<u32, Vec<(Unit, NodeId)>>;
+
+impl Group<'_> {
+    fn take_back(&mut self, root: &Root, back: &mut Back) -> Result<(), Error> {
+        let of_others = linux::capabilities::may_move_pages_of_others(root);
+        let page_bytes = self.reach.part.page_bytes;
+        let mut lost_before = usize::MAX;
+        loop {
+            let (by_process, _read) = self.read(back)?;
+            let (mut lost, mut has_one_ended) = (Vec::new(), false);
+            for (pid, units) in by_process {
+                match sender::send(pid, &units, page_bytes, of_others, &mut back.sent) {
+                    Ok(()) => {}
+                    Err(error) if ReadError::from_call(&error) => {
+                        self.reach.mapped.retain(|(mapped, ..)| *mapped != pid);
+                        has_one_ended = true;
+                        lost.extend(units);
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+                lost.append(&mut back.sent.gone);
+            }
+            // Another process may still show huge pages that this one lost while they were moved
+            // (see `Mover::lost`).
+            let Source::HugeObject(id, _) = self.reach.part.source else {
+                return Ok(());
+            };
+            if lost.is_empty() || lost.len() >= lost_before && !has_one_ended {
+                return Ok(());
+            }
+            lost_before = lost.len();
+            for (unit, _) in lost {
+                self.reader.huge_pages.forget(id, unit.page);
+            }
+        }
+    }
+
+    /// Where the pages are now that have to go back, and what keeps their addresses valid.
+    fn read(&mut self, back: &mut Back) -> Result<(ByProcess, Vec<Chunk>), Error> {
+        let (mut by_process, mut read) = (ByProcess::new(), Vec::new());
+        for line in self.lines {
+            for stretch in stretches(self.reach, line) {
+                let chunk = match self.reader.read(&self.reach.part, &stretch) {
+                    Ok(chunk) => chunk,
+                    Err(error) if error.is_of_an_ended_process() => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                if chunk.units.is_empty() {
+                    continue;
+                }
+                // It may be the only one that shows them, and be asked first from now on.
+                self.reach.mapped.sort_by_key(|it| it.0 != chunk.pid);
+                let wanted = |unit: &Unit| Some((*unit, self.wanted(line, unit, back)?));
+                let units: Vec<_> = chunk.units.iter().filter_map(wanted).collect();
+                by_process.entry(chunk.pid).or_default().extend(units);
+                read.push(chunk);
+            }
+        }
+        by_process.retain(|_, units| !units.is_empty());
+        Ok((by_process, read))
+    }
+
+    /// The node to which a page has to go back; `None` if it stays.
+    fn wanted(&self, line: &Line<'_>, unit: &Unit, back: &mut Back) -> Option<NodeId> {
+        let index = unit.page.checked_sub(line.of.first)? as usize;
         // Where it is not known where a page was sent, it is sent back from anywhere.
-        let (from, to) = ((*from.get(index)?)?, *to.get(index)?);
+        let (from, to) = ((*line.from.get(index)?)?, *line.to.get(index)?);
         if to == Some(from) || unit.node == from {
             return None;
         }
-        if to.is_some_and(|to| to != unit.node) && !force {
-            back.bytes_moved_by_others += unit.pages * line.page_bytes;
+        if to.is_some_and(|to| to != unit.node) && !self.is_forced {
+            back.bytes_moved_by_others += unit.pages * line.of.page_bytes;
             return None;
         }
         Some(from)
-    };
-    for stretch in stretches(reach, line, from.len() as u64) {
-        let chunk = match reader.read(&reach.part, &stretch) {
-            Ok(chunk) => chunk,
-            Err(error) if error.is_of_an_ended_process() => continue,
-            Err(error) => return Err(error.into()),
-        };
-        let units: Vec<(Unit, NodeId)> = chunk
-            .units
-            .iter()
-            .filter_map(|unit| Some((*unit, wanted(unit, back)?)))
-            .collect();
-        let of_others = linux::capabilities::may_move_pages_of_others(root);
-        match sender::send(
-            chunk.pid,
-            &units,
-            line.page_bytes,
-            of_others,
-            &mut back.sent,
-        ) {
-            Ok(()) => {}
-            Err(error) if ReadError::from_call(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
     }
-    Ok(())
 }
 
 /// Finds the owner of a chunk; `None` when it is gone, and its memory with it.
@@ -213,8 +312,9 @@ fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
     }
 }
 
-fn stretches(reach: &Reach, line: &ChunkLine, pages: u64) -> Vec<Stretch> {
-    let (first, page_bytes) = (line.first, line.page_bytes);
+fn stretches(reach: &Reach, line: &Line<'_>) -> Vec<Stretch> {
+    let (first, page_bytes) = (line.of.first, line.of.page_bytes);
+    let pages = line.from.len() as u64;
     let one = |pid, address| Stretch {
         pid,
         first,
@@ -237,5 +337,52 @@ fn stretches(reach: &Reach, line: &ChunkLine, pages: u64) -> Vec<Stretch> {
             };
             reach.mapped.iter().filter_map(of_mapping).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(pid: u32, first: u64, pages: usize, page_bytes: u64) -> ChunkLine {
+        ChunkLine {
+            of: Owner::Process {
+                pid,
+                start_ticks: 8,
+            },
+            page_bytes,
+            first,
+            from: sequence::encode(&vec![Some(NodeId(0)); pages]),
+            to: sequence::encode(&vec![Some(NodeId(1)); pages]),
+        }
+    }
+
+    fn counted(lines: &[ChunkLine]) -> usize {
+        let mut lines = lines.iter().map(Line::of).peekable();
+        next_together(&mut lines).map_or(0, |together| together.len())
+    }
+
+    #[test]
+    fn lines_of_one_owner_with_no_page_twice_go_together() {
+        let small = |pid, first| line(pid, first, 512, 4096);
+        assert_eq!(counted(&[]), 0);
+        assert_eq!(counted(&[small(7, 0)]), 1);
+        // Backward, as undo goes, and forward.
+        assert_eq!(counted(&[small(7, 1024), small(7, 512), small(7, 0)]), 3);
+        assert_eq!(counted(&[small(7, 0), small(7, 512), small(7, 9000)]), 3);
+        assert_eq!(counted(&[small(7, 512), small(7, 0), small(7, 511)]), 2);
+        assert_eq!(counted(&[small(7, 0), small(7, 9000), small(7, 512)]), 2);
+        assert_eq!(counted(&[small(7, 512), small(8, 0)]), 1);
+        assert_eq!(counted(&[small(7, 512), line(7, 0, 8, 2 << 20)]), 1);
+    }
+
+    #[test]
+    fn as_much_goes_together_as_a_move_moves_at_once() {
+        let huge: Vec<ChunkLine> = (0..40).map(|at| line(7, 8 * at, 8, 2 << 20)).collect();
+        assert_eq!(counted(&huge), 16);
+        let larger = [line(7, 1, 1, 1 << 30), line(7, 0, 1, 1 << 30)];
+        assert_eq!(counted(&larger), 1);
+        let single: Vec<ChunkLine> = (0..5000).map(|at| line(7, 2 * at, 1, 4096)).collect();
+        assert_eq!(counted(&single), STRETCHES_MAX);
     }
 }
