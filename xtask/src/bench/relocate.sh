@@ -1,6 +1,9 @@
 # Moves the same memory from node 0 to node 1 and back with numalab and with migratepages, in turns;
 # who is first changes. Each then moves 16 MiB of the same kind: its start. Prints one line for each
 # move: NAME CASE PAGES CALLS NANOSECONDS NANOSECONDS-BACK NANOSECONDS-OF-START.
+
+# At random addresses, an emulator translates all code of a program again each time that it starts.
+echo 0 >/proc/sys/kernel/randomize_va_space
 pages() { # NODES PID...: prints how many pages of the segment each has mapped on these nodes
     on="^N[$1]="; shift
     for one in "$@"; do

@@ -86,11 +86,18 @@ impl Stopped {
     }
 }
 
+/// Programs that scripts in guests call, with their packages: a guest has the host's /usr.
+const CALLED_BY_SCRIPTS: [(&str, &str); 2] =
+    [("numactl", "numactl"), ("/usr/bin/python3", "python3")];
+
 /// Fetches what every guest needs, one guest at a time: two that start at once would fetch the same
 /// files to the same place.
 fn fetch(kernel: GuestKernel) -> Result<(PathBuf, Kernel, PathBuf)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, package) in CALLED_BY_SCRIPTS {
+        packages::require_program(name, package)?;
+    }
     let emulator = packages::require_program("qemu-system-x86_64", "qemu-system-x86")?;
     Ok((emulator, kernel::fetch(kernel)?, packages::busybox()?))
 }
