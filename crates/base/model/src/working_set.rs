@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 /// The smallest working set at which latency no longer depends on it, as far as one was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkingSet {
-    /// Memory that one lap visits, in bytes.
+    /// Memory that one lap visits, in bytes: half as much again as the smallest size tried at which
+    /// caches no longer lower the latency, at most `bytes_max`.
     pub bytes: u64,
     /// The largest that would have been tried, in bytes.
     pub bytes_max: u64,
-    /// Whether caches no longer lower the latency at `bytes`. `false`: at `bytes_max` they still
-    /// did, or there was no memory for more.
+    /// Whether caches no longer lowered the latency at the last size tried. `false`: at `bytes_max`
+    /// they still did, or there was no memory for more.
     pub is_beyond_caches: bool,
     /// The sizes tried, ascending.
     pub points: Vec<WorkingSetPoint>,

@@ -63,7 +63,7 @@ impl StepCosts {
     /// Returns what the search for the working set found along with it.
     pub fn of(found: &FoundWorkingSet) -> Self {
         StepCosts {
-            bytes: found.working_set.bytes,
+            bytes: found.tried_bytes,
             prepare_s: found.prepare_s,
             lap_s: found.lap_s,
             is_measured: true,
