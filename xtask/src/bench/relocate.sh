@@ -1,6 +1,6 @@
 # Moves the same memory from node 0 to node 1 and back with numalab and with migratepages, in turns;
-# who is first changes. Each then moves 16 MiB of the same kind: its start. Prints one line for each
-# move: NAME CASE PAGES CALLS NANOSECONDS NANOSECONDS-BACK NANOSECONDS-OF-START.
+# who is first changes. Prints one line for each move: NAME CASE PAGES CALLS NANOSECONDS
+# NANOSECONDS-BACK.
 
 # At random addresses, an emulator translates all code of a program again each time that it starts.
 echo 0 >/proc/sys/kernel/randomize_va_space
@@ -31,12 +31,7 @@ by_numalab() {
     read_again $pid $all
     there="$(pages 1 $pid) $calls $took"
     timed numalab undo
-    there="$there $took"
-    read_again $little $few
-    timed numalab move $little --to 1 --shared --json
     echo numalab $1 $there $took
-    read_again $little $few
-    numalab undo >/tmp/document
 }
 by_migratepages() {
     read_again $pid $all
@@ -44,17 +39,7 @@ by_migratepages() {
     read_again $pid $all
     there="$(pages 1 $pid) 1 $took"
     timed migratepages $pid 1 0
-    there="$there $took"
-    read_again $little $few
-    timed migratepages $little 0 1
     echo migratepages $1 $there $took
-    read_again $little $few
-    migratepages $little 1 0
-}
-holder() { # MIB PROCESSES: starts a program with shared memory on node 0; prints its process
-    numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py $1 $2 $kind /tmp/ready \
-        >/dev/null 2>&1 &
-    cat /tmp/ready
 }
 rounds() { # CASE MIB PROCESSES KIND COUNT
     kind=$4
@@ -65,10 +50,13 @@ rounds() { # CASE MIB PROCESSES KIND COUNT
         done
     fi
     mkfifo /tmp/ready
-    little=$(holder 16 2)
-    pid=$(holder $2 $3)
+    numactl --membind=0 page_holder $2 $3 $kind /tmp/ready &
+    pid=$(timeout 120 cat /tmp/ready)
+    [ -n "$pid" ] || { echo "the program that holds memory does not start" >&2; exit 1; }
     all=$(pages 01 $pid)
-    few=$(pages 01 $little)
+    # Once untimed: with nothing to move, and the programs come into the file cache.
+    numalab move $pid --to 0 --shared >/tmp/document
+    migratepages $pid 1 0
     for round in $(seq $5); do
         case $((round % 2)) in
             0) by_numalab $1; by_migratepages $1 ;;
