@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The smallest working set at which latency no longer depends on it, as far as one was found.
+/// A working set at which latency no longer depends on it, as far as one was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkingSet {
     /// Memory that one lap visits, in bytes: half as much again as the smallest size tried at which
