@@ -87,8 +87,11 @@ impl Stopped {
 }
 
 /// Programs that scripts in guests call, with their packages: a guest has the host's /usr.
-const CALLED_BY_SCRIPTS: [(&str, &str); 2] =
-    [("numactl", "numactl"), ("/usr/bin/python3", "python3")];
+const CALLED_BY_SCRIPTS: [(&str, &str); 3] = [
+    ("numactl", "numactl"),
+    ("/usr/bin/python3", "python3"),
+    ("strace", "strace"),
+];
 
 /// Fetches what every guest needs, one guest at a time: two that start at once would fetch the same
 /// files to the same place.

@@ -151,13 +151,15 @@ no changes in force
 
 /// Four processes share a page table of huge pages, a whole GiB of an object. When the kernel moves
 /// one of its pages, all but one of them lose the table until they read again, also between the
-/// calls for two nodes.
+/// calls for two nodes; that one may end, so that none shows the pages. `undo` reaches them all
+/// the same through its own mapping, and says so where the kernel lacks the call for that.
 const SHARED_TABLES: &str = r#"
 for node in 0 1 2 3; do
     echo 8 >/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages
 done
-rm -f /tmp/ready; mkfifo /tmp/ready
-numactl --interleave=0-1 /usr/bin/python3 -c '
+hold() { # four processes hold pages of nodes 0 and 1; sets pid, all
+    rm -f /tmp/ready; mkfifo /tmp/ready
+    numactl --interleave=0-1 /usr/bin/python3 -c '
 import ctypes, mmap, os, signal, time
 file = os.memfd_create("numalab-check", os.MFD_HUGETLB | os.MFD_HUGE_2MB)
 os.ftruncate(file, 2 << 30)
@@ -176,8 +178,9 @@ for _ in range(3):
 for _ in range(3): os.read(started, 1)
 open("/tmp/ready", "w").close()
 time.sleep(3600)' & pid=$!
-timeout 120 cat /tmp/ready
-all="$pid $(pgrep -P $pid)"
+    timeout 120 cat /tmp/ready
+    all="$pid $(pgrep -P $pid)"
+}
 of_each() { # the pages of each process that are here, and of all after they read again
     for one in $all; do pid=$one nodes; echo; done | sort | uniq -c | tr -s ' ' | tr '\n' ';'
 }
@@ -191,31 +194,91 @@ read_again() {
         done
     done
 }
-echo "at first:$(of_each)"
-for to in 2 interleave spread=1:1,3:3; do
-    moved=$(quiet move $pid --to $to --shared)
-    echo "$to: $moved,$(of_each)"
-    read_again
-    echo "read again:$(of_each)"
+end() { # ends this one of the processes
+    kill -9 $1
+    while grep -q . /proc/$1/maps 2>/dev/null; do sleep 0.1; done
+    all=$(echo $all | tr ' ' '\n' | grep -vx $1)
+}
+end_the_one_that_shows() {
+    for one in $all; do pid=$one nodes | grep -q N && break; done
+    end $one
+}
+undo_and_read() {
     undone=$(quiet undo); read_again
-    echo "undo: $undone,$(of_each)"
+    echo "undo: $undone, said: $(grep -c 'no process shows 16 MiB' /tmp/said),$(of_each)"
+}
+older="strace -f --seccomp-bpf -qq -o /dev/null -e trace=userfaultfd
+    -e inject=userfaultfd:error=ENOSYS"
+for through in "" "$older"; do
+    hold
+    echo "at first:$(of_each)"
+    for to in $([ "$through" ] && echo spread=1:1,3:3 || echo interleave); do
+        moved=$(quiet move $pid --to $to --shared)
+        echo "$to: $moved,$(of_each)"
+        read_again
+        echo "read again:$(of_each)"
+        undo_and_read
+    done
+    quiet move $pid --to 2 --shared >/dev/null
+    end_the_one_that_shows
+    echo "one has ended:$(of_each)"
+    undo_and_read
+    undo_and_read
+    kill -9 $all
 done
-kill -9 $all
-wait $pid 2>/dev/null
+
+# The process through which undo reaches pages ends after a call of undo for them, which may leave
+# none that shows the rest: undo says so, unless all are back.
+for call in 1 3 4 5; do
+    hold
+    through=
+    quiet move $pid --to 2 --shared >/dev/null; read_again
+    rm -f /tmp/calls
+    strace -f -qq -o /tmp/calls -e trace=userfaultfd,move_pages -e signal=SIGSTOP \
+        -e inject=userfaultfd:error=ENOSYS -e inject=move_pages:signal=SIGSTOP:when=$call \
+        numalab undo >/tmp/said 2>&1 & tracer=$!
+    until grep -q 'stopped by SIGSTOP' /tmp/calls 2>/dev/null; do
+        kill -0 $tracer 2>/dev/null || break # undo needed fewer calls
+        sleep 0.1
+    done
+    end $(sed -n 's/.*move_pages(\([0-9]*\),.*/\1/p' /tmp/calls | tail -1)
+    pkill -CONT -P $tracer
+    wait $tracer; undone=$?; read_again
+    said=$(grep -c 'no process shows' /tmp/said)
+    case "$undone $said$(of_each)" in
+    "0 0 3 N0=4 N1=4 interleave:0-1;" | "4 1 3 "*) honest=yes ;;
+    *) honest="no: $undone $said$(of_each)" ;;
+    esac
+    echo "ends after call $call, honest: $honest"
+    undo_and_read
+    kill -9 $all
+done
 numalab undo --list
 "#;
 
 const SHARED_TABLES_LINES: &str = "\
 at first: 4 N0=4 N1=4 interleave:0-1;
-2: 0, 1 N2=8 interleave:0-1; 3 interleave:0-1;
-read again: 4 N2=8 interleave:0-1;
-undo: 0, 4 N0=4 N1=4 interleave:0-1;
 interleave: 0, 1 N0=2 N1=2 N2=2 N3=2 interleave:0-1; 3 interleave:0-1;
 read again: 4 N0=2 N1=2 N2=2 N3=2 interleave:0-1;
-undo: 0, 4 N0=4 N1=4 interleave:0-1;
+undo: 0, said: 0, 4 N0=4 N1=4 interleave:0-1;
+one has ended: 3 interleave:0-1;
+undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
+undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
+at first: 4 N0=4 N1=4 interleave:0-1;
 spread=1:1,3:3: 0, 1 N1=2 N3=6 interleave:0-1; 3 interleave:0-1;
 read again: 4 N1=2 N3=6 interleave:0-1;
-undo: 0, 4 N0=4 N1=4 interleave:0-1;
+undo: 0, said: 0, 4 N0=4 N1=4 interleave:0-1;
+one has ended: 3 interleave:0-1;
+undo: 4, said: 1, 3 N2=8 interleave:0-1;
+undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
+ends after call 1, honest: yes
+undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
+ends after call 3, honest: yes
+undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
+ends after call 4, honest: yes
+undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
+ends after call 5, honest: yes
+undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
 no changes in force
 ";
 

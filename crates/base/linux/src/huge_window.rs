@@ -47,7 +47,8 @@ struct Range {
 const _: () = assert!(size_of::<Version>() == 24 && size_of::<Range>() == 32);
 
 /// This process's mapping of huge pages of an object, until dropped. None of it is ever accessed.
-pub(crate) struct HugeWindow {
+#[derive(Debug)]
+pub struct HugeWindow {
     address: *mut libc::c_void,
     bytes: usize,
     page_bytes: u64,
@@ -104,11 +105,16 @@ impl HugeWindow {
         }
     }
 
+    /// Address of page `page` of the window.
+    pub fn address_of(&self, page: usize) -> u64 {
+        self.address.addr() as u64 + page as u64 * self.page_bytes
+    }
+
     /// Makes the existing pages present in this process, and no others.
     ///
     /// # Errors
     /// When the kernel refuses, except because a page does not exist or is lost.
-    pub(crate) fn show_existing(&self) -> Result<(), SystemCallError> {
+    pub fn show_existing(&self) -> Result<(), SystemCallError> {
         let mut at = 0;
         while at < self.bytes as u64 {
             let mut range = self.range(at);

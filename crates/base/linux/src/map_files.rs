@@ -9,11 +9,11 @@ use std::path::Path;
 use rustix::fs::{OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use crate::huge_window::HugeWindow;
 use crate::mapping::Mapping;
 use crate::pagemap::{Pagemap, PagemapEntry};
 use crate::{Error, Root, SystemCallError, mempolicy, object_policy, plain_file};
 
+pub use crate::huge_window::HugeWindow;
 pub use crate::object_window::Window;
 
 /// The unit of `st_blocks` (`stat(3type)`).
@@ -218,14 +218,22 @@ impl MappedObject {
         pagemap: &Pagemap,
         entries: &mut Vec<PagemapEntry>,
     ) -> Result<(), SystemCallError> {
+        let window = self.huge_window(first, pages)?;
+        window.show_existing()?;
+        window.entries(pagemap, entries).map_err(not_read)
+    }
+
+    /// Maps `pages` huge pages from page number `first` on into this process, where none is present
+    /// yet.
+    ///
+    /// # Errors
+    /// As [`MappedObject::huge_entries`].
+    pub fn huge_window(&self, first: u64, pages: usize) -> Result<HugeWindow, SystemCallError> {
         let page_bytes = self.huge_page_bytes.unwrap_or(u64::MAX);
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let file = File::options().read(true).write(true).open(&path);
         let file = file.map_err(|cause| SystemCallError::with("open", path, cause))?;
-        let offset = first.saturating_mul(page_bytes);
-        let window = HugeWindow::map(&file, offset, pages, page_bytes)?;
-        window.show_existing()?;
-        window.entries(pagemap, entries).map_err(not_read)
+        HugeWindow::map(&file, first.saturating_mul(page_bytes), pages, page_bytes)
     }
 }
 

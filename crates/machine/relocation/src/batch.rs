@@ -5,12 +5,13 @@ use std::sync::Arc;
 use linux::SystemCallError;
 use model::{BytesByNode, NodeId};
 
+use super::chunk::{Chunk, Unit};
 use super::chunk_log::{ChunkLine, ChunkLog};
 use super::error::MoveError;
 use super::memory::{Part, PartKind, Source, Stretch};
-use super::reader::{Chunk, Reader, Unit};
+use super::reader::Reader;
 use super::sender::{self, Sent};
-use super::{reader, sequence};
+use super::{chunk, sequence};
 
 /// At most this much is moved at once, which takes a few tenths of a second.
 pub(super) const BATCH_BYTES_MAX: u64 = 256 << 20;
@@ -176,7 +177,7 @@ fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)])
     let from = chunk.nodes(stretch);
     let mut to = from.clone();
     for (unit, node) in units {
-        reader::put(&mut to, stretch, unit, *node);
+        chunk::put(&mut to, stretch, unit, *node);
     }
     ChunkLine {
         of: part.owner(),

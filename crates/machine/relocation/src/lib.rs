@@ -5,6 +5,7 @@
 mod balance;
 mod batch;
 mod changes;
+mod chunk;
 mod chunk_log;
 mod claims;
 mod error;

@@ -52,8 +52,8 @@ pub(super) enum Source {
     /// An object of small pages: through our own mapping, which also finds pages that no process
     /// has mapped now, and finds each page once.
     Window(ObjectId, MappedObject),
-    /// An object of huge pages: through the processes that have them mapped. Our own mapping could
-    /// not look at a hole without allocating a page.
+    /// An object of huge pages: through the processes that have them mapped, or, with process 0,
+    /// through our own mapping, where the kernel can show us a page without allocating one.
     HugeObject(ObjectId, MappedObject),
     /// Private memory: through its process.
     Process,

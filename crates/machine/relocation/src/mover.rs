@@ -11,6 +11,7 @@ use linux::{Root, proc_stat};
 use model::{BytesByNode, NodeId};
 
 use super::batch::{BATCH_BYTES_MAX, Batch, Preparer, STRETCHES_MAX, SendOutcome};
+use super::chunk::Unit;
 use super::chunk_log::ChunkLog;
 use super::claims::Claims;
 use super::error::MoveError;
@@ -18,7 +19,7 @@ use super::memory::{Part, Source, Stretch};
 use super::plan::Plan;
 use super::policy;
 use super::read_error::ReadError;
-use super::reader::{Reader, Unit};
+use super::reader::Reader;
 use super::sender::{self, Sent};
 use super::sending::Sending;
 use super::survey::extents;

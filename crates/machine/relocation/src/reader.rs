@@ -4,65 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use linux::Root;
-use linux::map_files::Window;
 use linux::move_pages::{self, HugePage};
 use linux::page_flags::{FrameFlags, PageFlags};
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::ObjectId;
 use model::NodeId;
 
+use super::chunk::{Chunk, Mapped, Unit};
 use super::huge_pages_met::HugePagesMet;
 use super::memory::{Part, Source, Stretch};
 use super::read_error::ReadError;
-use super::sequence::Sequence;
 use residency::{Frames, PageSet};
-
-/// Pages that the kernel moves together: one page, or all pages of a larger one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unit {
-    /// Number of the first page.
-    pub page: u64,
-    /// Pages in it.
-    pub pages: u64,
-    /// Its place in a pattern: its number among the pages of its size. Of larger pages of private
-    /// memory, those that are there count.
-    pub turn: u64,
-    /// Address of the first page.
-    pub address: u64,
-    /// Its node.
-    pub node: NodeId,
-}
-
-/// The pages of a stretch that are in memory, while they can be queried.
-#[derive(Debug, Default)]
-pub(super) struct Chunk {
-    /// The process whose addresses they are; 0 for this one.
-    pub pid: u32,
-    /// The pages, ascending.
-    pub units: Vec<Unit>,
-    /// Queries of nodes that this took.
-    pub calls: u64,
-    /// Keeps the addresses of this process valid.
-    _window: Option<Window>,
-}
-
-impl Chunk {
-    /// The node of every page of the stretch that was read; `None` where there is no page.
-    pub(super) fn nodes(&self, stretch: &Stretch) -> Sequence {
-        let mut nodes = vec![None; stretch.pages as usize];
-        for unit in &self.units {
-            put(&mut nodes, stretch, unit, unit.node);
-        }
-        nodes
-    }
-}
-
-/// Says where the pages of a unit are, in the nodes of its stretch.
-pub(super) fn put(nodes: &mut Sequence, stretch: &Stretch, unit: &Unit, node: NodeId) {
-    let first = (unit.page - stretch.first) as usize;
-    let end = (first + unit.pages as usize).min(nodes.len());
-    nodes[first..end].fill(Some(node));
-}
 
 /// A pass over the memory of a target that reports no page twice.
 pub(super) struct Reader<'a> {
@@ -128,10 +80,20 @@ impl<'a> Reader<'a> {
                 window.look_at_resident()?;
                 let address = window.address_of(0);
                 self.entries_at(0, address, pages(stretch))?;
-                chunk._window = Some(window);
+                chunk.mapped = Some(Mapped::Small { _window: window });
                 self.small(stretch.first, address, Of::Object)
             }
             Source::Process if part.is_of_huge_pool() => self.huge(part, stretch, None)?,
+            Source::HugeObject(id, object) if stretch.pid == 0 => {
+                let window = object.huge_window(stretch.first, pages(stretch))?;
+                window.show_existing()?;
+                let stretch = Stretch {
+                    address: window.address_of(0),
+                    ..*stretch
+                };
+                chunk.mapped = Some(Mapped::Huge { _window: window });
+                self.huge(part, &stretch, Some(*id))?
+            }
             Source::HugeObject(id, _) => self.huge(part, stretch, Some(*id))?,
             Source::Process => {
                 self.entries_at(stretch.pid, stretch.address, pages(stretch))?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use linux::{Root, SystemCallError, load_average, move_pages};
 use model::NodeId;
 
-use super::reader::Unit;
+use super::chunk::Unit;
 
 /// `EBUSY`: also stands for a page on which the kernel gave up silently (errno(3)).
 const BUSY: i32 = 16;

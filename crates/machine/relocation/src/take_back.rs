@@ -7,16 +7,19 @@ use std::iter::Peekable;
 use std::ops::Range;
 
 use journal::{Change, Error, Journal, Presence, ProcessIdentity, TakeBack, Thing};
+use linux::proc_maps::ObjectId;
 use linux::{Root, proc_stat};
 use model::{ByteSize, NodeId, SegmentKind};
 use serde::{Deserialize, Serialize};
 
 use super::batch::{BATCH_BYTES_MAX, STRETCHES_MAX};
+use super::chunk::{Chunk, Unit};
 use super::chunk_log::{self, ChunkLine};
 use super::memory::{Part, PartKind, Source, Stretch};
+use super::object_words::ObjectWords;
 use super::owner::Owner;
 use super::read_error::ReadError;
-use super::reader::{Chunk, Reader, Unit};
+use super::reader::Reader;
 use super::sender::{self, Sent};
 use super::sequence::Sequence;
 use super::{sequence, whereabouts};
@@ -157,6 +160,8 @@ struct Back {
     sent: Sent,
     /// Bytes that are neither where we had put them nor where they were before.
     bytes_moved_by_others: u64,
+    /// Bytes of huge pages that no process shows.
+    bytes_not_shown: u64,
 }
 
 impl Back {
@@ -165,6 +170,12 @@ impl Back {
         if self.bytes_moved_by_others > 0 {
             let bytes = ByteSize(self.bytes_moved_by_others);
             reasons.push(format!("another process has moved {bytes} of it since"));
+        }
+        if self.bytes_not_shown > 0 {
+            let bytes = ByteSize(self.bytes_not_shown);
+            reasons.push(format!(
+                "no process shows {bytes} of huge pages; repeat this when one has used them"
+            ));
         }
         for (number, bytes) in &self.sent.refused {
             let (bytes, why) = (ByteSize(*bytes), sender::reason(*number));
@@ -177,9 +188,13 @@ impl Back {
 /// How the pages of an owner are reached: looked up once for all of its chunks.
 struct Reach {
     part: Part,
-    /// For huge pages: the processes that map the object, with address and extent in bytes.
-    mapped: Vec<(u32, u64, u64, u64)>,
+    /// For huge pages of an object: the processes that map it, where our own mapping cannot show
+    /// them.
+    processes: Option<Vec<Extent>>,
 }
+
+/// The mapping of a process: its id, address, and offset and length in the object, in bytes.
+type Extent = (u32, u64, u64, u64);
 
 /// Lines that are taken back together.
 struct Group<'a> {
@@ -204,7 +219,9 @@ impl Group<'_> {
                 match sender::send(pid, &units, page_bytes, of_others, &mut back.sent) {
                     Ok(()) => {}
                     Err(error) if ReadError::from_call(&error) => {
-                        self.reach.mapped.retain(|(mapped, ..)| *mapped != pid);
+                        if let Some(processes) = &mut self.reach.processes {
+                            processes.retain(|it| it.0 != pid);
+                        }
                         has_one_ended = true;
                         lost.extend(units);
                     }
@@ -217,13 +234,30 @@ impl Group<'_> {
             let Source::HugeObject(id, _) = self.reach.part.source else {
                 return Ok(());
             };
+            for (unit, _) in &lost {
+                self.reader.huge_pages.forget(id, unit.page);
+            }
             if lost.is_empty() || lost.len() >= lost_before && !has_one_ended {
+                self.count_those_not_shown(id, back);
                 return Ok(());
             }
             lost_before = lost.len();
-            for (unit, _) in lost {
-                self.reader.huge_pages.forget(id, unit.page);
-            }
+        }
+    }
+
+    /// Counts huge pages that should go back and that no process shows: the one that was left with
+    /// their page table may have ended. Our own mapping shows all that there are, and with
+    /// `--force`, those that cannot be reached are given up.
+    fn count_those_not_shown(&self, id: ObjectId, back: &mut Back) {
+        if self.reach.processes.is_none() || self.is_forced {
+            return;
+        }
+        for line in self.lines {
+            let nodes = line.from.iter().zip(&line.to);
+            let not_shown = line.pages().zip(nodes).filter(|(page, (from, to))| {
+                from.is_some() && from != to && !self.reader.huge_pages.has(id, *page)
+            });
+            back.bytes_not_shown += not_shown.count() as u64 * line.of.page_bytes;
         }
     }
 
@@ -241,7 +275,9 @@ impl Group<'_> {
                     continue;
                 }
                 // It may be the only one that shows them, and be asked first from now on.
-                self.reach.mapped.sort_by_key(|it| it.0 != chunk.pid);
+                if let Some(processes) = &mut self.reach.processes {
+                    processes.sort_by_key(|it| it.0 != chunk.pid);
+                }
                 let wanted = |unit: &Unit| Some((*unit, self.wanted(line, unit, back)?));
                 let units: Vec<_> = chunk.units.iter().filter_map(wanted).collect();
                 by_process.entry(chunk.pid).or_default().extend(units);
@@ -286,7 +322,7 @@ fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
             let kind = PartKind::Private { pid, start_ticks };
             Ok(is_same.then(|| Reach {
                 part: part(Source::Process, kind),
-                mapped: Vec::new(),
+                processes: None,
             }))
         }
         Owner::Object { id: object, name } => {
@@ -296,20 +332,26 @@ fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
             };
             let id = (*object).into();
             if found.huge_page_bytes.is_none() {
-                let part = part(Source::Window(id, found), kind);
-                let mapped = Vec::new();
-                return Ok(Some(Reach { part, mapped }));
+                return Ok(Some(Reach {
+                    part: part(Source::Window(id, found), kind),
+                    processes: None,
+                }));
             }
-            let mapped = whereabouts::mappings(root, object)?;
-            let mapped = mapped
-                .into_iter()
-                .map(|(pid, it)| (pid, it.start, it.offset, it.bytes()));
-            Ok(Some(Reach {
-                part: part(Source::HugeObject(id, found), kind),
-                mapped: mapped.collect(),
-            }))
+            // Our own mapping shows every page, also those that processes lose while others move.
+            let processes = match found.huge_window(line.first, 1) {
+                Ok(_) => None,
+                Err(_) => Some(extents(root, object)?),
+            };
+            let part = part(Source::HugeObject(id, found), kind);
+            Ok(Some(Reach { part, processes }))
         }
     }
+}
+
+fn extents(root: &Root, object: &ObjectWords) -> Result<Vec<Extent>, Error> {
+    let mappings = whereabouts::mappings(root, object)?.into_iter();
+    let extents = mappings.map(|(pid, it)| (pid, it.start, it.offset, it.bytes()));
+    Ok(extents.collect())
 }
 
 fn stretches(reach: &Reach, line: &Line<'_>) -> Vec<Stretch> {
@@ -321,11 +363,11 @@ fn stretches(reach: &Reach, line: &Line<'_>) -> Vec<Stretch> {
         pages,
         address,
     };
-    match (&reach.part.source, reach.part.kind) {
-        (Source::Window(..), _) => vec![one(0, 0)],
-        (_, PartKind::Private { pid, .. }) => vec![one(pid, first * page_bytes)],
-        (_, PartKind::Segment(_)) => {
-            let of_mapping = |(pid, start, offset, bytes): &(u32, u64, u64, u64)| {
+    match (&reach.processes, reach.part.kind) {
+        (None, PartKind::Private { pid, .. }) => vec![one(pid, first * page_bytes)],
+        (None, PartKind::Segment(_)) => vec![one(0, 0)],
+        (Some(processes), _) => {
+            let of_mapping = |(pid, start, offset, bytes): &Extent| {
                 let (low, high) = (offset / page_bytes, (offset + bytes) / page_bytes);
                 let (begin, end) = (first.max(low), (first + pages).min(high));
                 (begin < end).then(|| Stretch {
@@ -335,7 +377,7 @@ fn stretches(reach: &Reach, line: &Line<'_>) -> Vec<Stretch> {
                     address: start + (begin - low) * page_bytes,
                 })
             };
-            reach.mapped.iter().filter_map(of_mapping).collect()
+            processes.iter().filter_map(of_mapping).collect()
         }
     }
 }

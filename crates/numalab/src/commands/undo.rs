@@ -139,8 +139,8 @@ impl Said {
             _ if self.has_foreign => NOT_OURS,
             true => ELSEWHERE,
             false => {
-                "end the processes that use it, then run `numalab undo` again; `--force` also \
-                 undoes what another process has changed since"
+                "remove the cause, then run `numalab undo` again; `--force` also undoes what \
+                 another process has changed since, and gives up what it cannot reach"
             }
         };
         Err(Failure::new(ExitCode::NotPermitted, self.failures.join("; ")).advise(advice))
