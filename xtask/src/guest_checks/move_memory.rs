@@ -151,8 +151,8 @@ no changes in force
 
 /// Four processes share a page table of huge pages, a whole GiB of an object. When the kernel moves
 /// one of its pages, all but one of them lose the table until they read again, also between the
-/// calls for two nodes; that one may end, so that none shows the pages. `undo` reaches them all
-/// the same through its own mapping, and says so where the kernel lacks the call for that.
+/// calls for two nodes; that one may end, so that none shows the pages. numalab reaches them all
+/// the same through its own mapping; where the kernel lacks the call for that, `undo` names them.
 const SHARED_TABLES: &str = r#"
 for node in 0 1 2 3; do
     echo 8 >/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages
@@ -222,6 +222,11 @@ for through in "" "$older"; do
     quiet move $pid --to 2 --shared >/dev/null
     end_the_one_that_shows
     echo "one has ended:$(of_each)"
+    if [ -z "$through" ]; then
+        set -- $all
+        moved=$(quiet move $1 --to 3 --shared); read_again
+        echo "pages that none shows: $moved,$(of_each)"
+    fi
     undo_and_read
     undo_and_read
     kill -9 $all
@@ -262,6 +267,7 @@ interleave: 0, 1 N0=2 N1=2 N2=2 N3=2 interleave:0-1; 3 interleave:0-1;
 read again: 4 N0=2 N1=2 N2=2 N3=2 interleave:0-1;
 undo: 0, said: 0, 4 N0=4 N1=4 interleave:0-1;
 one has ended: 3 interleave:0-1;
+pages that none shows: 0, 3 N3=8 interleave:0-1;
 undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
 undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
 at first: 4 N0=4 N1=4 interleave:0-1;

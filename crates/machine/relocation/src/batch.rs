@@ -64,10 +64,12 @@ impl ToSend {
         units.map(|(unit, _)| unit.pages * self.page_bytes).sum()
     }
 
-    /// Whether some of it is reached through this process. The kernel then interrupts every CPU
-    /// on which a thread of ours runs, once for each page: more threads make it slower.
-    pub(super) fn is_through_us(&self) -> bool {
-        self.by_process.iter().any(|(pid, _)| *pid == 0)
+    /// Whether some of it are small pages that are reached through this process. The kernel then
+    /// interrupts every CPU on which a thread of ours runs, once for each page: more threads make
+    /// it slower.
+    pub(super) fn is_small_through_us(&self) -> bool {
+        let is_small = self.page_bytes == linux::process::page_bytes();
+        is_small && self.by_process.iter().any(|(pid, _)| *pid == 0)
     }
 
     /// Has the kernel move it, on so many threads, through the processes that showed it.

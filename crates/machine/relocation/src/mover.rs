@@ -199,7 +199,7 @@ impl Mover<'_, '_> {
         rest: &mut &'p [Stretch],
     ) -> (SendOutcome, Result<Option<Batch<'p>>, MoveError>) {
         let (part, to_send, of_others) = (batch.part, &batch.to_send, self.pace.of_others);
-        let sending = match to_send.is_through_us() {
+        let sending = match to_send.is_small_through_us() {
             true => None,
             false => self.sending.take().or_else(|| Sending::start().ok()),
         };

@@ -219,16 +219,18 @@ fn shared(
         let page_bytes = object
             .huge_page_bytes
             .unwrap_or(linux::process::page_bytes());
+        let forbidden = pattern.nodes().iter().find(|node| !own.contains(*node));
         let (source, stretches) = if object.huge_page_bytes.is_some() {
             for (process, _) in &mappings {
                 allow(&process.member, &process.allowed, &pattern)?;
             }
-            (
-                Source::HugeObject(id, object),
-                of_huge_object(&mappings, page_bytes),
-            )
+            let stretches = match forbidden.is_none() && object.huge_window(0, 1).is_ok() {
+                true => stretches(0, 0, object.bytes / page_bytes, 0, page_bytes).collect(),
+                false => of_huge_object(&mappings, page_bytes),
+            };
+            (Source::HugeObject(id, object), stretches)
         } else {
-            if let Some(node) = pattern.nodes().iter().find(|node| !own.contains(*node)) {
+            if let Some(node) = forbidden {
                 let (who, allowed) = ("numalab itself".to_owned(), own);
                 return Err(MoveError::Forbidden { who, allowed, node });
             }
@@ -283,7 +285,8 @@ fn views(mappings: &[(&Mapped, &Mapping)], pattern: &Pattern, page_bytes: u64) -
     of_processes.take(VIEWS_MAX).map(view).collect()
 }
 
-/// The pages of an object of huge pages, through every process that maps it.
+/// The pages of an object of huge pages, through every process that maps it: for kernels that do
+/// not show them to us.
 fn of_huge_object(mappings: &[(&Mapped, &Mapping)], page_bytes: u64) -> Vec<Stretch> {
     let of_mapping = |(process, mapping): &(&Mapped, &Mapping)| {
         let (first, pages) = (mapping.offset / page_bytes, mapping.bytes() / page_bytes);
