@@ -3,6 +3,7 @@
 
 use linux::map_files::MappedObject;
 use linux::proc_maps::ObjectId;
+use linux::{Root, capabilities};
 use model::SegmentKind;
 
 use placement::Pattern;
@@ -99,6 +100,13 @@ impl View {
         let is_in_it = before.checked_add(stretch.pages)? <= self.pages;
         is_in_it.then(|| self.address + before * page_bytes)
     }
+}
+
+/// Whether huge pages of an object can be reached through our own mapping, which shows every page,
+/// also those that processes lose while others move. Page `first` is tried. A page that it shows
+/// has one more process that maps it, and moves only if pages of several may be moved.
+pub(super) fn shows_huge_pages(root: &Root, object: &MappedObject, first: u64) -> bool {
+    capabilities::may_move_pages_of_others(root) && object.huge_window(first, 1).is_ok()
 }
 
 /// Consecutive pages of a part.

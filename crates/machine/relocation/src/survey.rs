@@ -8,7 +8,7 @@ use linux::{Root, proc_stat, proc_status};
 use model::{NodeSet, Topology};
 
 use super::error::MoveError;
-use super::memory::{Part, PartKind, Source, Stretch, View, stretches};
+use super::memory::{self, Part, PartKind, Source, Stretch, View, stretches};
 use placement::{Destination, Pattern};
 use residency::has_pages;
 use residency::instances::{self, Member, Target};
@@ -224,7 +224,8 @@ fn shared(
             for (process, _) in &mappings {
                 allow(&process.member, &process.allowed, &pattern)?;
             }
-            let stretches = match forbidden.is_none() && object.huge_window(0, 1).is_ok() {
+            let stretches = match forbidden.is_none() && memory::shows_huge_pages(root, &object, 0)
+            {
                 true => stretches(0, 0, object.bytes / page_bytes, 0, page_bytes).collect(),
                 false => of_huge_object(&mappings, page_bytes),
             };

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::{BATCH_BYTES_MAX, STRETCHES_MAX};
 use super::chunk::{Chunk, Unit};
 use super::chunk_log::{self, ChunkLine};
-use super::memory::{Part, PartKind, Source, Stretch};
+use super::memory::{self, Part, PartKind, Source, Stretch};
 use super::object_words::ObjectWords;
 use super::owner::Owner;
 use super::read_error::ReadError;
@@ -337,10 +337,9 @@ fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
                     processes: None,
                 }));
             }
-            // Our own mapping shows every page, also those that processes lose while others move.
-            let processes = match found.huge_window(line.first, 1) {
-                Ok(_) => None,
-                Err(_) => Some(extents(root, object)?),
+            let processes = match memory::shows_huge_pages(root, &found, line.first) {
+                true => None,
+                false => Some(extents(root, object)?),
             };
             let part = part(Source::HugeObject(id, found), kind);
             Ok(Some(Reach { part, processes }))
