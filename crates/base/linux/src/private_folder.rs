@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 
-use crate::Root;
+use crate::{Root, capabilities};
 
 /// Bits of a mode: the group may write; everyone may write; only an entry's owner may remove it.
 const GROUP_WRITES: u32 = 0o020;
@@ -259,14 +259,11 @@ fn check_above(path: &Path) -> Result<bool, PrivateFolderError> {
 /// Whether this owner stands for all users that are not mapped into our user namespace, such as the
 /// outer root in a container (user_namespaces(7)).
 fn is_unknown_owner(owner: u32) -> bool {
-    let words = |path: &str| -> Option<Vec<u32>> {
-        let file = Root::live().read_start(path, 4096).ok()??;
-        let words = file.text().split_ascii_whitespace();
-        words.map(|word| word.parse().ok()).collect()
-    };
-    // One line, `0 0 4294967295`, means that every user is mapped to itself.
-    let is_below = words("proc/self/uid_map").is_some_and(|map| map != [0, 0, u32::MAX]);
-    is_below && words("proc/sys/kernel/overflowuid") == Some(vec![owner])
+    let root = Root::live();
+    let unmapped = root.read_start("proc/sys/kernel/overflowuid", 4096);
+    let unmapped = unmapped.ok().flatten();
+    let unmapped = unmapped.and_then(|file| file.text().trim().parse().ok());
+    capabilities::is_in_child_user_namespace(&root) == Some(true) && unmapped == Some(owner)
 }
 
 #[cfg(test)]

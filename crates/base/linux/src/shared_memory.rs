@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
-use crate::{Root, SystemCallError};
+use crate::{Root, SystemCallError, capabilities};
 
 /// The kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,24 +69,13 @@ pub fn shm_free_bytes() -> Option<u64> {
 
 /// The largest System V segment of huge pages that this process may create, in bytes; `None`
 /// without a limit. Unlimited segments require `CAP_IPC_LOCK` or the group `vm.hugetlb_shm_group`;
-/// otherwise RLIMIT_MEMLOCK is the limit (fs/hugetlbfs/inode.c, `hugetlb_file_setup`). Finds out by
-/// trying, without allocating a page.
+/// otherwise RLIMIT_MEMLOCK is the limit (fs/hugetlbfs/inode.c, `hugetlb_file_setup`). Tries none:
+/// a segment stays if its maker is killed before it removes it.
 pub fn huge_segment_bytes_max(root: &Root) -> Option<u64> {
-    const LIMITLESS: u64 = 1 << 40;
-    let segment_max = root.read_optional("proc/sys/kernel/shmmax").ok().flatten();
-    let segment_max = segment_max.and_then(|file| file.text().trim().parse().ok());
-    let bytes = LIMITLESS.min(segment_max.unwrap_or(LIMITLESS)) as usize;
-    let flags = libc::IPC_CREAT | 0o600 | libc::SHM_HUGETLB | libc::SHM_NORESERVE;
-    // SAFETY: no pointer is passed.
-    let id = unsafe { libc::shmget(libc::IPC_PRIVATE, bytes, flags) };
-    if id >= 0 {
-        // SAFETY: the segment is ours and nobody has attached it; no pointer is passed.
-        unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+    if capabilities::may_make_huge_segments(root) {
         return None;
     }
-    let refused = io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
-    limit.filter(|_| refused)
+    rustix::process::getrlimit(rustix::process::Resource::Memlock).current
 }
 
 impl SharedMemory {
