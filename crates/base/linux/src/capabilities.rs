@@ -83,6 +83,7 @@ mod tests {
             assert_eq!(may_move_pages_of_others(&root), expected, "{line}");
         }
     }
+
     #[test]
     fn huge_segments_of_any_size_take_a_capability_or_the_group_on_the_machine_itself() {
         const EVERY: &str = "         0          0 4294967295\n";

@@ -349,7 +349,6 @@ mod tests {
     use super::{ObjectKind, SharedMemory, Ticket, huge_segment_bytes_max};
     use crate::Root;
 
-    /// The tests of the binary cover other users.
     #[test]
     fn root_may_make_huge_segments_of_any_size() {
         if !crate::process::is_root() {

@@ -140,7 +140,7 @@ impl Said {
             true => ELSEWHERE,
             false => {
                 "remove the cause, then run `numalab undo` again; `--force` also undoes what \
-                 another process has changed since, and gives up what it cannot reach"
+                 another process has changed since"
             }
         };
         Err(Failure::new(ExitCode::NotPermitted, self.failures.join("; ")).advise(advice))
