@@ -229,6 +229,13 @@ for through in "" "$older"; do
     fi
     undo_and_read
     undo_and_read
+    if [ "$through" ]; then
+        set -- $all
+        quiet move $1 --to 2 --shared >/dev/null
+        end_the_one_that_shows
+        given_up=$(quiet undo --force)
+        echo "given up: $given_up, said: $(grep -c '; 16 MiB .* stay$' /tmp/said)"
+    fi
     kill -9 $all
 done
 
@@ -246,6 +253,7 @@ for call in 1 4 5; do
         kill -0 $tracer 2>/dev/null || break # undo needed fewer calls
         sleep 0.1
     done
+    in_time=$(grep -c 'stopped by SIGSTOP' /tmp/calls)
     end $(sed -n 's/.*move_pages(\([0-9]*\),.*/\1/p' /tmp/calls | tail -1)
     pkill -CONT -P $tracer
     wait $tracer; undone=$?; read_again
@@ -254,7 +262,7 @@ for call in 1 4 5; do
     "0 0 3 N0=4 N1=4 interleave:0-1;" | "4 1 3 "*) honest=yes ;;
     *) honest="no: $undone $said$(of_each)" ;;
     esac
-    echo "ends after call $call, honest: $honest"
+    echo "ends after call $call, in time: $in_time, honest: $honest"
     undo_and_read
     kill -9 $all
 done
@@ -277,11 +285,12 @@ undo: 0, said: 0, 4 N0=4 N1=4 interleave:0-1;
 one has ended: 3 interleave:0-1;
 undo: 4, said: 1, 3 N2=8 interleave:0-1;
 undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
-ends after call 1, honest: yes
+given up: 0, said: 1
+ends after call 1, in time: 1, honest: yes
 undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
-ends after call 4, honest: yes
+ends after call 4, in time: 1, honest: yes
 undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
-ends after call 5, honest: yes
+ends after call 5, in time: 1, honest: yes
 undo: 0, said: 0, 3 N0=4 N1=4 interleave:0-1;
 no changes in force
 ";

@@ -93,12 +93,12 @@ pub(super) fn chunks<'a>(
             group.take_back(how.root, &mut back)?;
         }
     }
-    match back.complaint() {
+    match back.complaint(how.force) {
         Some(reason) => Err(Error::Undo {
             change: change.to_owned(),
             reason,
         }),
-        None => Ok(None),
+        None => Ok(back.remains()),
     }
 }
 
@@ -165,13 +165,15 @@ struct Back {
 }
 
 impl Back {
-    fn complaint(&self) -> Option<String> {
+    /// Why the change stays in the journal. With `--force`, huge pages that no process shows are
+    /// given up.
+    fn complaint(&self, is_forced: bool) -> Option<String> {
         let mut reasons = Vec::new();
         if self.bytes_moved_by_others > 0 {
             let bytes = ByteSize(self.bytes_moved_by_others);
             reasons.push(format!("another process has moved {bytes} of it since"));
         }
-        if self.bytes_not_shown > 0 {
+        if self.bytes_not_shown > 0 && !is_forced {
             let bytes = ByteSize(self.bytes_not_shown);
             reasons.push(format!(
                 "no process shows {bytes} of huge pages; repeat this when one has used them"
@@ -182,6 +184,12 @@ impl Back {
             reasons.push(format!("{bytes} stay where they are: {why}"));
         }
         (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    /// What stays although the change leaves the journal.
+    fn remains(&self) -> Option<String> {
+        let bytes = ByteSize(self.bytes_not_shown);
+        (bytes.0 > 0).then(|| format!("{bytes} of huge pages that no process shows stay"))
     }
 }
 
@@ -246,10 +254,9 @@ impl Group<'_> {
     }
 
     /// Counts huge pages that should go back and that no process shows: the one that was left with
-    /// their page table may have ended. Our own mapping shows all that there are, and with
-    /// `--force`, those that cannot be reached are given up.
+    /// their page table may have ended. Our own mapping shows all that there are.
     fn count_those_not_shown(&self, id: ObjectId, back: &mut Back) {
-        if self.reach.processes.is_none() || self.is_forced {
+        if self.reach.processes.is_none() {
             return;
         }
         for line in self.lines {
