@@ -1,6 +1,6 @@
 //! Capabilities of this process (`capabilities(7)`).
 
-use crate::{Error, Root};
+use crate::{Error, Root, TextFile};
 
 /// `CAP_SYS_NICE` (include/uapi/linux/capability.h): allows moving pages of other users' processes
 /// and pages that several processes map.
@@ -15,26 +15,25 @@ const IPC_LOCK: u32 = 14;
 
 /// Whether this thread may inspect the mappings of other users' processes; false when unknown.
 pub fn may_see_others(root: &Root) -> bool {
-    effective(root, "proc/thread-self/status").is_ok_and(|set| set >> SYS_PTRACE & 1 == 1)
+    has(root, SYS_PTRACE)
 }
 
-/// Whether this process may move pages that several processes map; false when unknown.
+/// Whether this thread may move pages that several processes map; false when unknown.
 pub fn may_move_pages_of_others(root: &Root) -> bool {
-    effective(root, "proc/self/status").is_ok_and(|set| set >> SYS_NICE & 1 == 1)
+    has(root, SYS_NICE)
 }
 
-/// Whether this process may make System V segments of huge pages of any size; false when unknown.
+/// Whether this thread may make System V segments of huge pages of any size; false when unknown.
 /// The capability, or being in the group `vm.hugetlb_shm_group`, counts in the initial user
 /// namespace only (fs/hugetlbfs/inode.c, `can_do_hugetlb_shm`).
 pub(crate) fn may_make_huge_segments(root: &Root) -> bool {
     let may = || -> Result<bool, Error> {
-        let status = "proc/self/status";
-        if effective(root, status)? >> IPC_LOCK & 1 == 1 {
+        let file = status(root)?;
+        if effective(&file)? >> IPC_LOCK & 1 == 1 {
             return Ok(true);
         }
         let group = root.read("proc/sys/vm/hugetlb_shm_group")?;
         let group = group.text().trim().to_owned();
-        let file = root.read(status)?;
         // Of `Gid:`, the last is the one that the kernel compares (credentials(7), `fsgid`).
         let own = file.lines().find_map(|(_, it)| it.strip_prefix("Gid:"));
         let others = file.lines().find_map(|(_, it)| it.strip_prefix("Groups:"));
@@ -54,9 +53,18 @@ pub(crate) fn is_in_child_user_namespace(root: &Root) -> Option<bool> {
     Some(!file.text().split_ascii_whitespace().eq(every))
 }
 
+fn has(root: &Root, capability: u32) -> bool {
+    let set = status(root).and_then(|file| effective(&file));
+    set.is_ok_and(|set| set >> capability & 1 == 1)
+}
+
+/// The status of this thread, which has credentials of its own (credentials(7)).
+fn status(root: &Root) -> Result<TextFile, Error> {
+    root.read("proc/thread-self/status")
+}
+
 /// `CapEff:\t000001fffeffffff` of a status file.
-fn effective(root: &Root, status: &str) -> Result<u64, Error> {
-    let file = root.read(status)?;
+fn effective(file: &TextFile) -> Result<u64, Error> {
     let line = file
         .lines()
         .find_map(|(number, line)| Some((number, line.strip_prefix("CapEff:")?.trim())));
@@ -77,8 +85,9 @@ mod tests {
             ("", false),
         ] {
             let directory = tempfile::tempdir().unwrap();
-            std::fs::create_dir_all(directory.path().join("proc/self")).unwrap();
-            std::fs::write(directory.path().join("proc/self/status"), line).unwrap();
+            let folder = directory.path().join("proc/thread-self");
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("status"), line).unwrap();
             let root = Root::at(directory.path()).unwrap();
             assert_eq!(may_move_pages_of_others(&root), expected, "{line}");
         }
@@ -91,7 +100,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             for (path, text) in [
                 ("proc/self/uid_map", namespace),
-                ("proc/self/status", status),
+                ("proc/thread-self/status", status),
                 ("proc/sys/vm/hugetlb_shm_group", group),
             ] {
                 let path = directory.path().join(path);

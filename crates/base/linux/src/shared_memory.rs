@@ -67,15 +67,26 @@ pub fn shm_free_bytes() -> Option<u64> {
     Some(status.f_bavail.saturating_mul(status.f_frsize))
 }
 
-/// The largest System V segment of huge pages that this process may create, in bytes; `None`
-/// without a limit. Unlimited segments require `CAP_IPC_LOCK` or the group `vm.hugetlb_shm_group`;
-/// otherwise RLIMIT_MEMLOCK is the limit (fs/hugetlbfs/inode.c, `hugetlb_file_setup`). Tries none:
-/// a segment stays if its maker is killed before it removes it.
+/// The largest System V segment of huge pages that this thread may create, in bytes; `None` without
+/// a limit. They require `CAP_IPC_LOCK` or the group `vm.hugetlb_shm_group`; before Linux 5.16,
+/// others could make them within RLIMIT_MEMLOCK (fs/hugetlbfs/inode.c, `hugetlb_file_setup`; commit
+/// 83c1fd763b32). Tries none: a segment stays if its maker is killed before it removes it.
 pub fn huge_segment_bytes_max(root: &Root) -> Option<u64> {
     if capabilities::may_make_huge_segments(root) {
         return None;
     }
-    rustix::process::getrlimit(rustix::process::Resource::Memlock).current
+    let release = root.read("proc/sys/kernel/osrelease");
+    match release.is_ok_and(|file| is_before_5_16(file.text())) {
+        true => rustix::process::getrlimit(rustix::process::Resource::Memlock).current,
+        false => Some(0),
+    }
+}
+
+/// Of a kernel's release, `6.1.0-48-amd64`.
+fn is_before_5_16(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || numbers.next()?.parse::<u32>().ok();
+    matches!((next(), next()), (Some(major), Some(minor)) if (major, minor) < (5, 16))
 }
 
 impl SharedMemory {
@@ -346,21 +357,61 @@ impl Drop for Mapping {
 mod tests {
     use testing::{Need, not_run};
 
-    use super::{ObjectKind, SharedMemory, Ticket, huge_segment_bytes_max};
+    use super::{ObjectKind, SharedMemory, Ticket, huge_segment_bytes_max, is_before_5_16};
     use crate::Root;
+    use crate::process::{as_user, is_root};
+
+    const SYSV: ObjectKind = ObjectKind::Sysv;
 
     #[test]
-    fn root_may_make_huge_segments_of_any_size() {
-        if !crate::process::is_root() {
-            let test = "root_may_make_huge_segments_of_any_size";
-            return not_run(test, Need::Root, "others have a limit");
+    fn a_release_is_older_or_not() {
+        for (release, expected) in [
+            ("5.14.0-427.el9.x86_64\n", true),
+            ("5.15.0-91-generic\n", true),
+            ("4.18\n", true),
+            ("5.16.0\n", false),
+            ("6.1.0-48-amd64\n", false),
+            ("10.2-rc1\n", false),
+            ("unknown", false),
+            ("5", false),
+            ("", false),
+        ] {
+            assert_eq!(is_before_5_16(release), expected, "{release}");
+        }
+    }
+
+    /// Whether a segment of so many bytes in pages of 2 MiB may not be made. The kernel looks at
+    /// that before it looks for pages, of which no pool has enough for a TiB.
+    fn is_refused(bytes: u64) -> bool {
+        let made = SharedMemory::create(SYSV, bytes as usize, 2 << 20);
+        made.is_err_and(|error| error.errno() == Some(libc::EPERM))
+    }
+
+    #[test]
+    fn the_limit_of_huge_segments_is_the_one_that_the_kernel_sets() {
+        let test = "the_limit_of_huge_segments_is_the_one_that_the_kernel_sets";
+        if !is_root() {
+            return not_run(test, Need::Root, "only root may become another user");
+        }
+        if !std::path::Path::new("/sys/kernel/mm/hugepages/hugepages-2048kB").exists() {
+            return not_run(test, Need::Kernel, "it has no huge pages of 2 MiB");
         }
         assert_eq!(huge_segment_bytes_max(&Root::live()), None);
+        assert!(!is_refused(1 << 40));
+        as_user(65_534, 65_534, || {
+            let Some(limit) = huge_segment_bytes_max(&Root::live()) else {
+                return assert!(!is_refused(1 << 40), "without a limit");
+            };
+            let most = limit >> 21 << 21;
+            assert!(is_refused(most + (2 << 20)), "{limit}");
+            assert!(most == 0 || !is_refused(most), "{limit}");
+        })
+        .unwrap();
     }
 
     #[test]
     fn two_mappings_show_the_same_memory() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
+        for kind in [SYSV, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
             let (one, two) = (memory.map().unwrap(), memory.map().unwrap());
             // SAFETY: both mappings are alive, 8192 bytes long, and nothing else writes to them.
@@ -373,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_ticket_leads_to_the_same_memory() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
+        for kind in [SYSV, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
             let one = memory.map().unwrap();
             let two = SharedMemory::from_ticket(memory.ticket(), 8192)
@@ -390,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_system_v_segment_is_gone_after_its_last_mapping() {
-        let memory = SharedMemory::create(ObjectKind::Sysv, 4096, 4096).unwrap();
+        let memory = SharedMemory::create(SYSV, 4096, 4096).unwrap();
         let ticket = memory.ticket();
         drop(memory.map().unwrap());
         assert!(
@@ -409,7 +460,7 @@ mod tests {
 
     #[test]
     fn an_object_smaller_than_announced_is_refused() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
+        for kind in [SYSV, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 4096, 4096).unwrap();
             let claimed = SharedMemory::from_ticket(memory.ticket(), 8192).unwrap();
             let error = claimed.map().unwrap_err();

@@ -117,11 +117,7 @@ fn check_huge_segment(host: &Host<'_>, backing: Backing, bytes: u64) -> Result<(
     match host.huge_segment_bytes_max {
         Some(most) if backing == Backing::Sysv && bytes > most => Err(Cannot::not_permitted(
             "needs a huge-page segment, which this user may not create",
-            format!(
-                "run it as root, with a locked-memory limit of {} (ulimit -l), or in the group \
-                 vm.hugetlb_shm_group; or set backing = \"memfd\"",
-                ByteSize(bytes)
-            ),
+            "run it as root, or in the group vm.hugetlb_shm_group; or set backing = \"memfd\"",
         )),
         _ => Ok(()),
     }
