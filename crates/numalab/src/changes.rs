@@ -6,6 +6,7 @@ use journal::Kinds;
 pub(crate) const KINDS: Kinds = Kinds(&[
     placement::CHANGES,
     relocation::CHANGES,
+    instance::CHANGES,
     postgresql::CHANGES,
     server::CHANGES,
 ]);

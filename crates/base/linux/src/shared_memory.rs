@@ -14,8 +14,11 @@ use crate::{Root, SystemCallError, capabilities};
 /// The kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// shmget(2).
-    Sysv,
+    /// shmget(2). With a key, other processes find the segment until it is mapped.
+    Sysv {
+        /// The key; `None` for none (`IPC_PRIVATE`).
+        key: Option<i32>,
+    },
     /// memfd_create(2).
     Memfd,
     /// A file in /dev/shm that never has a name (`O_TMPFILE`, open(2)).
@@ -95,7 +98,8 @@ impl SharedMemory {
     ///
     /// # Errors
     /// `ENOMEM` when the huge-page pool is too small for a reservation; `ENODEV` or `EINVAL` when
-    /// the kernel has no pages of that size; `ENOENT` where there is no /dev/shm.
+    /// the kernel has no pages of that size; `ENOENT` where there is no /dev/shm; `EEXIST` where a
+    /// segment has the key.
     pub fn create(
         kind: ObjectKind,
         bytes: usize,
@@ -111,10 +115,11 @@ impl SharedMemory {
         );
         let arguments = || format!("{bytes} bytes in pages of {page_bytes}");
         let handle = match kind {
-            ObjectKind::Sysv => {
-                let flags = libc::IPC_CREAT | 0o600 | huge_flags(page_bytes, libc::SHM_HUGETLB);
+            ObjectKind::Sysv { key } => {
+                let flags = libc::IPC_CREAT | libc::IPC_EXCL | 0o600;
+                let flags = flags | huge_flags(page_bytes, libc::SHM_HUGETLB);
                 // SAFETY: no pointer is passed.
-                let id = unsafe { libc::shmget(libc::IPC_PRIVATE, bytes, flags) };
+                let id = unsafe { libc::shmget(key.unwrap_or(libc::IPC_PRIVATE), bytes, flags) };
                 if id < 0 {
                     return Err(SystemCallError::last("shmget", arguments()));
                 }
@@ -361,7 +366,7 @@ mod tests {
     use crate::Root;
     use crate::process::{as_user, is_root};
 
-    const SYSV: ObjectKind = ObjectKind::Sysv;
+    const SYSV: ObjectKind = ObjectKind::Sysv { key: None };
 
     #[test]
     fn a_release_is_older_or_not() {

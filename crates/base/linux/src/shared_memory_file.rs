@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_segment_is_no_file() {
-        let memory = SharedMemory::create(ObjectKind::Sysv, 4096, 4096).unwrap();
+        let memory = SharedMemory::create(ObjectKind::Sysv { key: None }, 4096, 4096).unwrap();
         assert!(SharedMemoryFile::of(&memory).is_err());
     }
 }

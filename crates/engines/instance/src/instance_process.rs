@@ -54,7 +54,7 @@ pub fn run(
         },
         ..SgaSize::of(&order.work.sga, &order.work.load)
     })?;
-    let (memory, mapping) = sga_memory::make(&order.work.sga, &layout)?;
+    let (memory, mapping) = sga_memory::make(&order.work.sga, &layout, order.segment_key)?;
     let sga = Sga::create(&mapping, layout);
     let storage = data_file(order, &layout)?.map(|file| Storage::new(&mapping, file));
     let total = loader::load(&sga, storage.as_ref(), order.seed)?;

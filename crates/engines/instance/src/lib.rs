@@ -27,6 +27,7 @@ mod replacement;
 mod results;
 mod scan;
 mod scan_worker;
+mod scratch_segment;
 mod session;
 mod sessions;
 mod sga;
@@ -51,6 +52,7 @@ pub use order::{
     Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
     WindowReport,
 };
+pub use scratch_segment::{CHANGES, ScratchSegment};
 pub use session::run as run_session;
 pub use sessions::SessionProgram;
 pub use sga_layout::{SgaLayout, SgaSize};

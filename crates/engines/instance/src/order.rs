@@ -21,6 +21,8 @@ pub struct InstanceOrder {
     /// Directories of the cgroups to join, created by the coordinator; a processor group comes
     /// first.
     pub groups: Vec<std::path::PathBuf>,
+    /// The key of its System V segment, which the coordinator has journalled.
+    pub segment_key: Option<i32>,
     /// Directory on whose file system to create the data file, if one is needed.
     pub data_directory: std::path::PathBuf,
     /// Seed of the physical order of rows and of the keys that sessions draw.

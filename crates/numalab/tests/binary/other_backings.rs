@@ -11,7 +11,7 @@ fn every_backing_and_every_allocation_carries_an_sga() {
     let laboratory = Laboratory::new();
     const MEMFD: &str = "/memfd:numalab-sga";
     let mut cases = vec![
-        ("segment", "sysv", "bind:first-node", "/SYSV0000", "bind:"),
+        ("segment", "sysv", "bind:first-node", "/SYSV6e6c", "bind:"),
         ("memfd", "memfd", "interleave:all", MEMFD, "interleave:"),
         ("file", "shm", "prefer:first-node", "/dev/shm/", "prefer:"),
         ("pools", "memfd", "per-node:all", MEMFD, "interleave:"),

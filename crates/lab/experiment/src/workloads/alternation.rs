@@ -9,10 +9,9 @@ use instance::{InstanceCommand, InstanceReport, Running, Task, WindowReport};
 use model::{CasePlan, LogicalReads, Phase, Trial};
 use stats::{Generator, median};
 
-use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted, work_of};
+use super::instance_launch::{InstanceLauncher, LOOK_EVERY, Prepared, not_permitted, work_of};
 use super::instance_validity::judged;
 use super::quiet_blocks::quiet_blocks;
-use super::trial_groups::TrialGroups;
 use super::window_length::{LEAD_IN_USUAL_S, WindowLength, lead_in_of};
 use crate::{Cancel, RoundSpec, WorkloadError};
 
@@ -33,7 +32,7 @@ const BLOCKS_MIN: u32 = 2;
 struct Member<'c> {
     case: &'c CasePlan,
     work: &'c LogicalReads,
-    groups: TrialGroups,
+    prepared: Prepared,
     running: Option<Running>,
     trial: Option<Trial>,
 }
@@ -77,7 +76,7 @@ pub(super) fn alternate(
     for member in members {
         // End the processes first: a group can only be removed when it is empty.
         drop(member.running);
-        let removed = member.groups.remove();
+        let removed = member.prepared.remove();
         result = result.and(removed);
         let none = || Trial::failed(spec.trial.round, "the instance sent no report".to_owned());
         trials.push(member.trial.unwrap_or_else(none));
@@ -98,12 +97,12 @@ fn start<'c>(
         round: trial.round,
         work_unit: asked_unit.or(trial.work_unit).unwrap_or(1),
     };
-    let groups = launcher.groups_of(case, work, Some(number))?;
-    let order = launcher.order_of(case, work.clone(), &groups, trial.seed, task);
+    let prepared = launcher.prepare(case, work, Some(number))?;
+    let order = launcher.order_of(case, work.clone(), &prepared, trial.seed, task);
     let mut member = Member {
         case,
         work,
-        groups,
+        prepared,
         running: None,
         trial: None,
     };
@@ -178,7 +177,12 @@ impl Round<'_, '_> {
                 _ => None,
             })?;
             if let Some(trial) = trial {
-                member.trial = Some(judged(member.case, member.work, trial, &member.groups));
+                member.trial = Some(judged(
+                    member.case,
+                    member.work,
+                    trial,
+                    &member.prepared.groups,
+                ));
             }
         }
         Ok(())

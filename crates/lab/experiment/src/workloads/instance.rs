@@ -101,12 +101,12 @@ impl InstanceWorkload {
         cancel: &Cancel,
         take: &mut TakeReport<'_>,
     ) -> Result<(), WorkloadError> {
-        let groups = self.launcher.groups_of(case, &work, None)?;
-        let order = self.launcher.order_of(case, work, &groups, seed, task);
+        let prepared = self.launcher.prepare(case, &work, None)?;
+        let order = self.launcher.order_of(case, work, &prepared, seed, task);
         let mut running = match self.launcher.start(&order) {
             Ok(running) => running,
             // An instance that dies early may be gone before it reads its order.
-            Err(error) => return take(error.into(), &groups).map(|_| ()),
+            Err(error) => return take(error.into(), &prepared.groups).map(|_| ()),
         };
         let result = loop {
             if cancel.is_cancelled() {
@@ -114,9 +114,9 @@ impl InstanceWorkload {
             }
             let step = match running.next_report(LOOK_EVERY) {
                 Ok(Some(InstanceReport::NotPermitted { reason })) => Err(not_permitted(reason)),
-                Ok(Some(report)) => take(report, &groups),
+                Ok(Some(report)) => take(report, &prepared.groups),
                 Ok(None) => Ok(Step::GoOn),
-                Err(error) => take(error.into(), &groups),
+                Err(error) => take(error.into(), &prepared.groups),
             };
             match step {
                 Ok(Step::GoOn) => {}
@@ -126,7 +126,7 @@ impl InstanceWorkload {
         };
         // End the processes first: a group can only be removed when it is empty.
         drop(running);
-        groups.remove()?;
+        prepared.remove()?;
         result
     }
 }

@@ -1,13 +1,13 @@
-//! Launches the instance of a case: its order and the groups it runs in. `instance_validity`
-//! decides whether its trial counts.
+//! Launches the instance of a case: its order, the groups it runs in, and the key of its segment.
+//! `instance_validity` decides whether its trial counts.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use instance::{Coordinator, InstanceOrder, Running, Task};
+use instance::{Coordinator, InstanceOrder, Running, ScratchSegment, Task};
 use journal::Journal;
 use model::exit::ExitCode;
-use model::{CasePlan, LogicalReads, OwnMemory, Work};
+use model::{Backing, CasePlan, LogicalReads, OwnMemory, Work};
 use placement::hierarchy::Hierarchy;
 
 use super::trial_groups::TrialGroups;
@@ -22,23 +22,41 @@ pub(super) struct InstanceLauncher {
     pub coordinator: Coordinator,
     /// Where processor groups are created; `None` when no case needs one.
     pub hierarchy: Option<Hierarchy>,
-    /// Records the groups, so that a later numalab can remove them.
+    /// Records groups and segments, so that a later numalab can remove them.
     pub journal: Journal,
     /// Directory for data files.
     pub data_directory: PathBuf,
 }
 
+/// What a trial needs outside its processes, all of it in the journal.
+pub(super) struct Prepared {
+    pub groups: TrialGroups,
+    segment: Option<ScratchSegment>,
+}
+
+impl Prepared {
+    /// Removes it; the processes must have ended.
+    pub(super) fn remove(self) -> Result<(), WorkloadError> {
+        self.groups.remove()
+    }
+}
+
 impl InstanceLauncher {
-    /// Creates the groups of a trial; `number` distinguishes them from those of concurrent trials.
-    pub(super) fn groups_of(
+    /// Prepares a trial; `number` distinguishes it from concurrent trials.
+    pub(super) fn prepare(
         &self,
         case: &CasePlan,
         work: &LogicalReads,
         number: Option<usize>,
-    ) -> Result<TrialGroups, WorkloadError> {
+    ) -> Result<Prepared, WorkloadError> {
         let hierarchy = self.hierarchy.as_ref();
         let quota = work.load.cpu_quota;
-        TrialGroups::create(hierarchy, &case.placement, quota, &self.journal, number)
+        let segment = (work.sga.backing == Backing::Sysv)
+            .then(|| ScratchSegment::announce(&self.journal, number.unwrap_or(0)))
+            .transpose()
+            .map_err(of_segment)?;
+        let groups = TrialGroups::create(hierarchy, &case.placement, quota, &self.journal, number)?;
+        Ok(Prepared { groups, segment })
     }
 
     /// Builds the order for the instance of a case.
@@ -46,7 +64,7 @@ impl InstanceLauncher {
         &self,
         case: &CasePlan,
         work: LogicalReads,
-        groups: &TrialGroups,
+        prepared: &Prepared,
         seed: u64,
         task: Task,
     ) -> InstanceOrder {
@@ -55,7 +73,8 @@ impl InstanceLauncher {
             placement: case.placement.clone(),
             work,
             own: own_memory_of(case).cloned(),
-            groups: groups.directories(),
+            groups: prepared.groups.directories(),
+            segment_key: prepared.segment.as_ref().map(ScratchSegment::key),
             data_directory: self.data_directory.clone(),
             seed,
             task,
@@ -84,6 +103,13 @@ pub(super) fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
     match &case.work {
         Work::OwnMemory(work) => Some(&work.own),
         _ => None,
+    }
+}
+
+fn of_segment(error: journal::Error) -> WorkloadError {
+    WorkloadError::Fatal {
+        message: error.to_string(),
+        exit_code: ExitCode::WorkloadFailed,
     }
 }
 
