@@ -1,5 +1,5 @@
 # Moves the same memory from node 0 to node 1 and back with numalab and with migratepages, in turns;
-# who is first changes. Prints one line for each move: NAME CASE PAGES CALLS NANOSECONDS
+# who is first changes. Prints one line for each move: NAME CASE PAGES CALLS NANOSECONDS PAGES-BACK
 # NANOSECONDS-BACK.
 
 # At random addresses, an emulator translates all code of a program again each time that it starts.
@@ -31,7 +31,8 @@ by_numalab() {
     read_again $pid $all
     there="$(pages 1 $pid) $calls $took"
     timed numalab undo
-    echo numalab $1 $there $took
+    read_again $pid $all
+    echo numalab $1 $there "$(pages 0 $pid)" $took
 }
 by_migratepages() {
     read_again $pid $all
@@ -39,7 +40,8 @@ by_migratepages() {
     read_again $pid $all
     there="$(pages 1 $pid) 1 $took"
     timed migratepages $pid 1 0
-    echo migratepages $1 $there $took
+    read_again $pid $all
+    echo migratepages $1 $there "$(pages 0 $pid)" $took
 }
 rounds() { # CASE MIB PROCESSES KIND COUNT
     kind=$4

@@ -125,6 +125,19 @@ others=$(quiet undo)
 echo "moved by others: $others, said: $(grep -c 'another process has moved' /tmp/said) $(nodes)"
 echo "force: $(quiet undo --force) $(nodes)"
 
+# Small pages go back through processes that show them; where the kernel refuses that, through
+# another or through our own mapping, which is process 0.
+for refusal in "" :error=ESRCH:when=1 :error=EACCES:when=1; do
+    quiet move $pid --to 1 --shared >/dev/null
+    traced="strace -f -qq -o /tmp/calls -e trace=move_pages"
+    through="$traced${refusal:+ -e inject=move_pages$refusal}"
+    undone=$(quiet undo)
+    through=
+    first=$(sed -n 's/.*move_pages(\([0-9]*\),.*/\1/p' /tmp/calls | head -1)
+    echo "refused$refusal: $(grep -c INJECTED /tmp/calls | sed 's/[1-9].*/yes/')," \
+        "first through ours: $((first == 0)), undo: $undone $(nodes)"
+done
+
 numalab move $pid --to 1 --shared --mib-per-s 1 >/tmp/first 2>&1 & first=$!
 until_at_work $first
 stop
@@ -144,6 +157,9 @@ undo: 0 N0=16384 bind:0; twice: 0
 to one: 0 N1=16384 prefer:1
 moved by others: 4, said: 1 N3=16384 bind:0
 force: 0 N0=16384 bind:0
+refused: 0, first through ours: 0, undo: 0 N0=16384 bind:0
+refused:error=ESRCH:when=1: yes, first through ours: 0, undo: 0 N0=16384 bind:0
+refused:error=EACCES:when=1: yes, first through ours: 0, undo: 0 N0=16384 bind:0
 target ended: 8
 undo: 0
 no changes in force

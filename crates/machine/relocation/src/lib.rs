@@ -17,6 +17,7 @@ mod owner;
 mod plan;
 mod policy;
 mod rate;
+mod reach;
 mod read_error;
 mod reader;
 mod room;

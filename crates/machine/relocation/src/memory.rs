@@ -2,7 +2,7 @@
 //! private memory of one process.
 
 use linux::map_files::MappedObject;
-use linux::proc_maps::ObjectId;
+use linux::proc_maps::{Mapping, ObjectId};
 use linux::{Root, capabilities};
 use model::SegmentKind;
 
@@ -26,7 +26,7 @@ pub struct Part {
     pub pattern: Pattern,
     /// How its pages are reached.
     pub(super) source: Source,
-    /// Where processes of the target have an object of small pages mapped. Looking there costs a
+    /// Where processes have an object of small pages mapped. Looking there costs a
     /// fraction of our own mapping, but shows only what that process has touched.
     pub(super) views: Vec<View>,
     /// The ranges that may hold its pages, in pieces of at most [`CHUNK_BYTES`].
@@ -93,7 +93,20 @@ pub(super) struct View {
     pub address: u64,
 }
 
+/// Views of an object that are tried before our own mapping: each costs a read of its page map.
+pub(super) const VIEWS_MAX: usize = 8;
+
 impl View {
+    /// The view of a mapping.
+    pub(super) fn of(pid: u32, mapping: &Mapping, page_bytes: u64) -> Self {
+        View {
+            pid,
+            first: mapping.offset / page_bytes,
+            pages: mapping.bytes() / page_bytes,
+            address: mapping.start,
+        }
+    }
+
     /// The address of the first page of a stretch, if all of the stretch is mapped.
     pub(super) fn address_of(&self, stretch: &Stretch, page_bytes: u64) -> Option<u64> {
         let before = stretch.first.checked_sub(self.first)?;

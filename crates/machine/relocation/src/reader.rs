@@ -126,7 +126,10 @@ impl<'a> Reader<'a> {
             let mut entries = self.entries.iter();
             is_read
                 && entries.len() == pages(stretch)
-                && entries.all(|entry| entry.is_present() && entry.frame().is_some())
+                && entries.all(|entry| {
+                    // The process may have mapped something else there by now.
+                    entry.is_present() && entry.is_of_object() && entry.frame().is_some()
+                })
         })
     }
 

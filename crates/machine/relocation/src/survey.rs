@@ -8,14 +8,11 @@ use linux::{Root, proc_stat, proc_status};
 use model::{NodeSet, Topology};
 
 use super::error::MoveError;
-use super::memory::{self, Part, PartKind, Source, Stretch, View, stretches};
+use super::memory::{self, Part, PartKind, Source, Stretch, VIEWS_MAX, View, stretches};
 use placement::{Destination, Pattern};
 use residency::has_pages;
 use residency::instances::{self, Member, Target};
 use residency::kind_of;
-
-/// Views of an object that are tried before our own mapping: each costs a read of its page map.
-const VIEWS_MAX: usize = 8;
 
 /// Which memory of a target to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,11 +274,8 @@ fn views(mappings: &[(&Mapped, &Mapping)], pattern: &Pattern, page_bytes: u64) -
     let nodes = pattern.nodes();
     let may_use = |process: &Mapped| nodes.iter().all(|node| process.allowed.contains(node));
     let of_processes = mappings.iter().filter(|(process, _)| may_use(process));
-    let view = |(process, mapping): &(&Mapped, &Mapping)| View {
-        pid: process.member.stat.pid,
-        first: mapping.offset / page_bytes,
-        pages: mapping.bytes() / page_bytes,
-        address: mapping.start,
+    let view = |(process, mapping): &(&Mapped, &Mapping)| {
+        View::of(process.member.stat.pid, mapping, page_bytes)
     };
     of_processes.take(VIEWS_MAX).map(view).collect()
 }

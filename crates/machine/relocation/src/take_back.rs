@@ -7,23 +7,21 @@ use std::iter::Peekable;
 use std::ops::Range;
 
 use journal::{Change, Error, Journal, Presence, ProcessIdentity, TakeBack, Thing};
+use linux::Root;
 use linux::proc_maps::ObjectId;
-use linux::{Root, proc_stat};
-use model::{ByteSize, NodeId, SegmentKind};
+use model::{ByteSize, NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::batch::{BATCH_BYTES_MAX, STRETCHES_MAX};
 use super::chunk::{Chunk, Unit};
 use super::chunk_log::{self, ChunkLine};
-use super::memory::{self, Part, PartKind, Source, Stretch};
-use super::object_words::ObjectWords;
-use super::owner::Owner;
+use super::memory::Source;
+use super::reach::Reach;
 use super::read_error::ReadError;
 use super::reader::Reader;
 use super::sender::{self, Sent};
+use super::sequence;
 use super::sequence::Sequence;
-use super::{sequence, whereabouts};
-use placement::Pattern;
 
 /// Pages were moved; a list beside the journal says which ones, and from where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +77,7 @@ pub(super) fn chunks<'a>(
         let of = together[0].of;
         let reach = match owners.entry(format!("{:?} {}", of.of, of.page_bytes)) {
             Entry::Occupied(found) => found.into_mut(),
-            Entry::Vacant(place) => place.insert(reach(how.root, of)?),
+            Entry::Vacant(place) => place.insert(Reach::find(how.root, of)?),
         };
         // A separate pass each time: a page that was moved twice is moved back twice.
         let pass = reader.another_pass();
@@ -165,6 +163,13 @@ struct Back {
 }
 
 impl Back {
+    /// Adds what came of others.
+    fn add(&mut self, other: Back) {
+        self.sent.add(other.sent);
+        self.bytes_moved_by_others += other.bytes_moved_by_others;
+        self.bytes_not_shown += other.bytes_not_shown;
+    }
+
     /// Why the change stays in the journal. With `--force`, huge pages that no process shows are
     /// given up.
     fn complaint(&self, is_forced: bool) -> Option<String> {
@@ -193,17 +198,6 @@ impl Back {
     }
 }
 
-/// How the pages of an owner are reached: looked up once for all of its chunks.
-struct Reach {
-    part: Part,
-    /// For huge pages of an object: the processes that map it, where our own mapping cannot show
-    /// them.
-    processes: Option<Vec<Extent>>,
-}
-
-/// The mapping of a process: its id, address, and offset and length in the object, in bytes.
-type Extent = (u32, u64, u64, u64);
-
 /// Lines that are taken back together.
 struct Group<'a> {
     lines: &'a [Line<'a>],
@@ -212,45 +206,90 @@ struct Group<'a> {
     is_forced: bool,
 }
 
+/// What could not be sent through the process that showed it.
+#[derive(Default)]
+struct Lost {
+    /// Pages that the process has no more.
+    units: Vec<(Unit, NodeId)>,
+    /// Whether a process has ended.
+    has_one_ended: bool,
+    /// Processes that do not show an object of small pages any more, or whose pages may not be
+    /// moved.
+    views: BTreeSet<u32>,
+}
+
 /// Pages to send back, by the process through which they are reached.
 type ByProcess = BTreeMap<u32, Vec<(Unit, NodeId)>>;
 
 impl Group<'_> {
     fn take_back(&mut self, root: &Root, back: &mut Back) -> Result<(), Error> {
-        let of_others = linux::capabilities::may_move_pages_of_others(root);
-        let page_bytes = self.reach.part.page_bytes;
         let mut lost_before = usize::MAX;
         loop {
-            let (by_process, _read) = self.read(back)?;
-            let (mut lost, mut has_one_ended) = (Vec::new(), false);
-            for (pid, units) in by_process {
-                match sender::send(pid, &units, page_bytes, of_others, &mut back.sent) {
-                    Ok(()) => {}
-                    Err(error) if ReadError::from_call(&error) => {
-                        if let Some(processes) = &mut self.reach.processes {
-                            processes.retain(|it| it.0 != pid);
-                        }
-                        has_one_ended = true;
-                        lost.extend(units);
-                    }
-                    Err(error) => return Err(error.into()),
+            let mut pass = Back::default();
+            let (by_process, _read) = self.read(&mut pass)?;
+            let lost = self.send(root, by_process, &mut pass.sent)?;
+            match self.reach.part.source {
+                // They are looked at again in another way, which counts what came of them.
+                Source::Window(..) if !lost.views.is_empty() => {
+                    let views = &mut self.reach.part.views;
+                    views.retain(|view| !lost.views.contains(&view.pid));
                 }
-                lost.append(&mut back.sent.gone);
+                Source::Window(..) | Source::Process => {
+                    back.add(pass);
+                    return Ok(());
+                }
+                // Another process may still show huge pages that this one lost while they were
+                // moved (see `Mover::lost`).
+                Source::HugeObject(id, _) => {
+                    back.add(pass);
+                    for (unit, _) in &lost.units {
+                        self.reader.huge_pages.forget(id, unit.page);
+                    }
+                    let count = lost.units.len();
+                    if count == 0 || count >= lost_before && !lost.has_one_ended {
+                        self.count_those_not_shown(id, back);
+                        return Ok(());
+                    }
+                    lost_before = count;
+                }
             }
-            // Another process may still show huge pages that this one lost while they were moved
-            // (see `Mover::lost`).
-            let Source::HugeObject(id, _) = self.reach.part.source else {
-                return Ok(());
-            };
-            for (unit, _) in &lost {
-                self.reader.huge_pages.forget(id, unit.page);
-            }
-            if lost.is_empty() || lost.len() >= lost_before && !has_one_ended {
-                self.count_those_not_shown(id, back);
-                return Ok(());
-            }
-            lost_before = lost.len();
         }
+    }
+
+    /// Sends pages back through the processes that showed them, small ones on more than one thread
+    /// where that is faster (see `ToSend::is_small_through_us`).
+    ///
+    /// # Errors
+    /// When the kernel refuses, and nothing else may show them.
+    fn send(&mut self, root: &Root, units: ByProcess, sent: &mut Sent) -> Result<Lost, Error> {
+        let of_others = linux::capabilities::may_move_pages_of_others(root);
+        let page_bytes = self.reach.part.page_bytes;
+        let mut lost = Lost::default();
+        for (pid, units) in units {
+            let is_view = pid != 0 && matches!(self.reach.part.source, Source::Window(..));
+            let threads = match pid {
+                0 => 1,
+                _ => sender::threads(root, page_bytes),
+            };
+            let outcome = sender::send_together(threads, pid, &units, page_bytes, of_others, sent);
+            let gone = std::mem::take(&mut sent.gone);
+            match outcome {
+                _ if is_view && (outcome.is_err() || !gone.is_empty()) => {
+                    lost.views.insert(pid);
+                }
+                Err(error) if ReadError::from_call(&error) => {
+                    if let Some(processes) = &mut self.reach.processes {
+                        processes.retain(|view| view.pid != pid);
+                    }
+                    lost.has_one_ended = true;
+                    lost.units.extend(units);
+                }
+                Err(error) => return Err(error.into()),
+                Ok(()) => {}
+            }
+            lost.units.extend(gone);
+        }
+        Ok(lost)
     }
 
     /// Counts huge pages that should go back and that no process shows: the one that was left with
@@ -272,7 +311,7 @@ impl Group<'_> {
     fn read(&mut self, back: &mut Back) -> Result<(ByProcess, Vec<Chunk>), Error> {
         let (mut by_process, mut read) = (ByProcess::new(), Vec::new());
         for line in self.lines {
-            for stretch in stretches(self.reach, line) {
+            for stretch in self.reach.stretches(&line.pages()) {
                 let chunk = match self.reader.read(&self.reach.part, &stretch) {
                     Ok(chunk) => chunk,
                     Err(error) if error.is_of_an_ended_process() => continue,
@@ -283,7 +322,7 @@ impl Group<'_> {
                 }
                 // It may be the only one that shows them, and be asked first from now on.
                 if let Some(processes) = &mut self.reach.processes {
-                    processes.sort_by_key(|it| it.0 != chunk.pid);
+                    processes.sort_by_key(|view| view.pid != chunk.pid);
                 }
                 let wanted = |unit: &Unit| Some((*unit, self.wanted(line, unit, back)?));
                 let units: Vec<_> = chunk.units.iter().filter_map(wanted).collect();
@@ -311,86 +350,10 @@ impl Group<'_> {
     }
 }
 
-/// Finds the owner of a chunk; `None` when it is gone, and its memory with it.
-fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
-    let part = |source, kind| Part {
-        name: String::new(),
-        kind,
-        page_bytes: line.page_bytes,
-        pattern: Pattern::of_one(NodeId(0)),
-        source,
-        views: Vec::new(),
-        stretches: Vec::new(),
-    };
-    match &line.of {
-        Owner::Process { pid, start_ticks } => {
-            let (pid, start_ticks) = (*pid, *start_ticks);
-            let is_same = proc_stat::read(root, pid).is_ok_and(|it| it.start_ticks == start_ticks);
-            let kind = PartKind::Private { pid, start_ticks };
-            Ok(is_same.then(|| Reach {
-                part: part(Source::Process, kind),
-                processes: None,
-            }))
-        }
-        Owner::Object { id: object, name } => {
-            let kind = PartKind::Segment(SegmentKind::File);
-            let Some(found) = whereabouts::object(root, object, name)? else {
-                return Ok(None);
-            };
-            let id = (*object).into();
-            if found.huge_page_bytes.is_none() {
-                return Ok(Some(Reach {
-                    part: part(Source::Window(id, found), kind),
-                    processes: None,
-                }));
-            }
-            let processes = match memory::shows_huge_pages(root, &found, line.first) {
-                true => None,
-                false => Some(extents(root, object)?),
-            };
-            let part = part(Source::HugeObject(id, found), kind);
-            Ok(Some(Reach { part, processes }))
-        }
-    }
-}
-
-fn extents(root: &Root, object: &ObjectWords) -> Result<Vec<Extent>, Error> {
-    let mappings = whereabouts::mappings(root, object)?.into_iter();
-    let extents = mappings.map(|(pid, it)| (pid, it.start, it.offset, it.bytes()));
-    Ok(extents.collect())
-}
-
-fn stretches(reach: &Reach, line: &Line<'_>) -> Vec<Stretch> {
-    let (first, page_bytes) = (line.of.first, line.of.page_bytes);
-    let pages = line.from.len() as u64;
-    let one = |pid, address| Stretch {
-        pid,
-        first,
-        pages,
-        address,
-    };
-    match (&reach.processes, reach.part.kind) {
-        (None, PartKind::Private { pid, .. }) => vec![one(pid, first * page_bytes)],
-        (None, PartKind::Segment(_)) => vec![one(0, 0)],
-        (Some(processes), _) => {
-            let of_mapping = |(pid, start, offset, bytes): &Extent| {
-                let (low, high) = (offset / page_bytes, (offset + bytes) / page_bytes);
-                let (begin, end) = (first.max(low), (first + pages).min(high));
-                (begin < end).then(|| Stretch {
-                    pid: *pid,
-                    first: begin,
-                    pages: end - begin,
-                    address: start + (begin - low) * page_bytes,
-                })
-            };
-            processes.iter().filter_map(of_mapping).collect()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::owner::Owner;
 
     fn line(pid: u32, first: u64, pages: usize, page_bytes: u64) -> ChunkLine {
         ChunkLine {

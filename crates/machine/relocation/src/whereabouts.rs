@@ -10,9 +10,10 @@ use linux::{Root, capabilities, ipc_namespace, proc_stat, sysv_segments};
 
 use super::object_words::ObjectWords;
 
-/// Where an object is mapped: the processes and their mappings.
-pub(super) fn mappings(root: &Root, object: &ObjectWords) -> Result<Vec<(u32, Mapping)>, Error> {
-    Ok(look(root, object)?.mappings)
+/// An object, and the mappings of it by process.
+pub(super) struct Whereabouts {
+    pub object: MappedObject,
+    pub mappings: Vec<(u32, Mapping)>,
 }
 
 /// The processes that have an object mapped, as far as this user may see.
@@ -63,11 +64,26 @@ pub(super) fn object(
     object: &ObjectWords,
     name: &str,
 ) -> Result<Option<MappedObject>, Error> {
+    Ok(find(root, object, name)?.map(|found| found.object))
+}
+
+/// As [`object`], with the processes that have it mapped.
+///
+/// # Errors
+/// As [`object`].
+pub(super) fn find(
+    root: &Root,
+    object: &ObjectWords,
+    name: &str,
+) -> Result<Option<Whereabouts>, Error> {
     let look = look(root, object)?;
     let mut refusal = None;
     for (pid, mapping) in &look.mappings {
         match MappedObject::open(root, *pid, mapping) {
-            Ok(found) => return Ok(Some(found)),
+            Ok(object) => {
+                let mappings = look.mappings;
+                return Ok(Some(Whereabouts { object, mappings }));
+            }
             Err(error) => refusal = Some(error.to_string()),
         }
     }
@@ -78,8 +94,9 @@ pub(super) fn object(
     if let Some(reason) = refusal {
         return Err(unreachable(reason));
     }
-    if let Some(found) = MappedObject::open_named(name, object.major, object.minor, object.inode) {
-        return Ok(Some(found));
+    if let Some(object) = MappedObject::open_named(name, object.major, object.minor, object.inode) {
+        let mappings = Vec::new();
+        return Ok(Some(Whereabouts { object, mappings }));
     }
     let is_sysv = name.starts_with("/SYSV");
     if is_sysv && segment_exists(root, object)? {
