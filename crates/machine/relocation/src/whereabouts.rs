@@ -1,12 +1,12 @@
-//! Finds a shared object of the journal again: in any process that has it mapped now, or by its
-//! name.
+//! Finds a shared object of the journal again: in any process that has it mapped or open now, or by
+//! its name.
 
 use std::io;
 
 use journal::Error;
 use linux::map_files::MappedObject;
 use linux::proc_maps::{self, Mapping, ObjectId};
-use linux::{Root, capabilities, ipc_namespace, proc_stat, sysv_segments};
+use linux::{Root, capabilities, data_files, ipc_namespace, proc_stat, sysv_segments};
 
 use super::object_words::ObjectWords;
 
@@ -98,6 +98,10 @@ pub(super) fn find(
         let mappings = Vec::new();
         return Ok(Some(Whereabouts { object, mappings }));
     }
+    if let Some(object) = held_open(root, object)? {
+        let mappings = Vec::new();
+        return Ok(Some(Whereabouts { object, mappings }));
+    }
     let is_sysv = name.starts_with("/SYSV");
     if is_sysv && segment_exists(root, object)? {
         let reason = format!("no process has segment {} attached now", object.inode);
@@ -111,6 +115,27 @@ pub(super) fn find(
              may be one of them"
         ))),
     }
+}
+
+/// Opens an object that a process has open and none has mapped, as far as this user may see.
+fn held_open(root: &Root, object: &ObjectWords) -> Result<Option<MappedObject>, Error> {
+    let id = ObjectId::from(*object);
+    if id.is_sysv {
+        return Ok(None);
+    }
+    for pid in proc_stat::pids(root)? {
+        // A process that has ended by now holds nothing.
+        let files = data_files::open_in(root, pid).unwrap_or_default();
+        let file = files.into_iter().find(|file| file.object == id);
+        let path = file.map(|file| file.path.display().to_string());
+        let open = |path: String| {
+            MappedObject::open_named(&path, object.major, object.minor, object.inode)
+        };
+        if let Some(object) = path.and_then(open) {
+            return Ok(Some(object));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether the namespace of a segment still has one with its number. A namespace without processes
@@ -133,6 +158,8 @@ fn segment_exists(root: &Root, object: &ObjectWords) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use linux::Root;
+    use linux::data_files::{self, DataFile};
+    use linux::shared_memory::{ObjectKind, SharedMemory, Ticket};
     use testing::{Need, not_run};
 
     use super::object;
@@ -146,6 +173,23 @@ mod tests {
         is_sysv: false,
         ipc_namespace: None,
     };
+
+    #[test]
+    fn an_object_that_is_open_and_not_mapped_is_not_gone() {
+        let memory = SharedMemory::create(ObjectKind::Memfd, 4096, 4096).unwrap();
+        let Ticket::Descriptor(descriptor) = memory.ticket() else {
+            unreachable!("a memfd has a descriptor");
+        };
+        let root = Root::live();
+        let of_this = |file: &DataFile| file.path.ends_with(descriptor.to_string());
+        let open = data_files::open_in(&root, std::process::id()).unwrap();
+        let file = open.into_iter().find(of_this).unwrap();
+        let words = ObjectWords::from(file.object);
+        let name = "/memfd:numalab-sga";
+        assert_eq!(object(&root, &words, name).unwrap().unwrap().bytes, 4096);
+        drop(memory);
+        assert!(object(&root, &words, name).unwrap().is_none());
+    }
 
     #[test]
     fn what_may_not_be_seen_is_not_gone() {
