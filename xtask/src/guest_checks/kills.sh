@@ -22,6 +22,10 @@ name = "group"
 about = "In a processor group."
 cpus = "all:1"
 mechanism = "group"
+[[case]]
+name = "segment"
+about = "With a System V segment."
+backing = "sysv"
 END
 start 4 memfd 1
 setsid sleep 100000 & idle=$!
