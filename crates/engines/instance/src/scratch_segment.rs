@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use journal::{Change, Error, Journal, Kind, Presence, ProcessIdentity, TakeBack};
-use linux::{Root, ipc_namespace, process, sysv_segments};
+use linux::sysv_segments::{self, SysvSegment};
+use linux::{Root, ipc_namespace, process};
 use serde::{Deserialize, Serialize};
 
 /// The kinds of changes that an instance requires.
@@ -69,29 +70,29 @@ impl SegmentMade {
         }
     }
 
-    /// Removes the segment if there is one with the key, once no process has it attached.
+    /// Removes the segment if there is one with the key, once no process has it attached. One of
+    /// another user is not ours: the instance refuses a key that is taken.
     fn remove(&self, root: &Root) -> Result<(), Error> {
         let deadline = Instant::now() + END_WITHIN;
-        while let Some(id) = self.id(root)? {
-            if sysv_segments::remove_if_unused(self.key, id, process::user())? {
+        let user = process::user();
+        while let Some((id, _)) = self.found(root)?.filter(|(_, it)| it.owner_uid == user) {
+            if sysv_segments::remove_if_unused(self.key, id, user)? {
                 break;
             }
             if Instant::now() > deadline {
-                let reason = "a process has it attached, or another user made it";
-                return Err(self.stays(format!("{reason} (`ipcs -m`, id {id})")));
+                let reason = format!("a process has it attached (`ipcs -m`, id {id})");
+                return Err(self.stays(reason));
             }
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())
     }
 
-    /// The id of the segment, as long as it has the key.
-    fn id(&self, root: &Root) -> Result<Option<i32>, Error> {
-        let segments = sysv_segments::read(root)?;
-        let found = segments
-            .iter()
-            .find(|(_, it)| it.key == self.key.cast_unsigned());
-        Ok(found.and_then(|(id, _)| i32::try_from(*id).ok()))
+    /// The segment that has the key, and its id.
+    fn found(&self, root: &Root) -> Result<Option<(i32, SysvSegment)>, Error> {
+        let mut segments = sysv_segments::read(root)?.into_iter();
+        let found = segments.find(|(_, it)| it.key == self.key.cast_unsigned());
+        Ok(found.and_then(|(id, segment)| Some((i32::try_from(id).ok()?, segment))))
     }
 }
 
@@ -122,7 +123,7 @@ impl ScratchSegment {
             key: key(std::process::id(), number as u32),
             ipc_namespace: ipc_namespace::own(&root),
         };
-        while made.id(&root)?.is_some() {
+        while made.found(&root)?.is_some() {
             // Of the next process. A machine has 4,096 segments at most (`kernel.shmmni`).
             made.key = key(0, (made.key - KEYS.start) as u32 + KEYS_OF_A_PROCESS);
         }
@@ -154,6 +155,7 @@ mod tests {
 
     use journal::{Kinds, Undone};
     use linux::shared_memory::{ObjectKind, SharedMemory};
+    use testing::{Need, not_run};
 
     use super::*;
 
@@ -169,7 +171,7 @@ mod tests {
     }
 
     fn is_there(segment: &ScratchSegment) -> bool {
-        segment.made.id(&Root::live()).unwrap().is_some()
+        segment.made.found(&Root::live()).unwrap().is_some()
     }
 
     #[test]
@@ -252,8 +254,25 @@ mod tests {
         std::mem::forget(memory);
         let made = segment.made.clone();
         drop(segment);
-        assert!(made.id(&Root::live()).unwrap().is_none());
+        assert!(made.found(&Root::live()).unwrap().is_none());
         assert!(undo(folder.path(), false).is_empty());
+    }
+
+    #[test]
+    fn a_segment_of_another_user_stays_and_is_none_of_ours() {
+        let test = "a_segment_of_another_user_stays_and_is_none_of_ours";
+        if !process::is_root() {
+            return not_run(test, Need::Root, "only root may become another user");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(folder.path());
+        let segment = ScratchSegment::announce(&journal, 4).unwrap();
+        let key = segment.key();
+        let theirs = process::as_user(65_534, 65_534, || made(key)).unwrap();
+        assert!(undo(folder.path(), false)[0].failure.is_none());
+        assert!(is_there(&segment) && journal.in_force().unwrap().is_empty());
+        drop(theirs);
+        assert!(!is_there(&segment));
     }
 
     #[test]

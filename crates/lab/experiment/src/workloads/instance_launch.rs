@@ -10,7 +10,7 @@ use model::exit::ExitCode;
 use model::{Backing, CasePlan, LogicalReads, OwnMemory, Work};
 use placement::hierarchy::Hierarchy;
 
-use super::trial_groups::TrialGroups;
+use super::trial_groups::{TrialGroups, of_numa};
 use crate::WorkloadError;
 
 /// Interval at which a running trial checks for cancellation.
@@ -54,7 +54,7 @@ impl InstanceLauncher {
         let segment = (work.sga.backing == Backing::Sysv)
             .then(|| ScratchSegment::announce(&self.journal, number.unwrap_or(0)))
             .transpose()
-            .map_err(of_segment)?;
+            .map_err(|error| of_numa(error.into()))?;
         let groups = TrialGroups::create(hierarchy, &case.placement, quota, &self.journal, number)?;
         Ok(Prepared { groups, segment })
     }
@@ -103,13 +103,6 @@ pub(super) fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
     match &case.work {
         Work::OwnMemory(work) => Some(&work.own),
         _ => None,
-    }
-}
-
-fn of_segment(error: journal::Error) -> WorkloadError {
-    WorkloadError::Fatal {
-        message: error.to_string(),
-        exit_code: ExitCode::WorkloadFailed,
     }
 }
 

@@ -86,7 +86,7 @@ impl TrialGroups {
     }
 }
 
-fn of_numa(error: placement::Error) -> WorkloadError {
+pub(super) fn of_numa(error: placement::Error) -> WorkloadError {
     let exit_code = match error.is_permission() {
         true => ExitCode::NotPermitted,
         false => ExitCode::WorkloadFailed,
