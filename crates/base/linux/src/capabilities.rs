@@ -1,4 +1,4 @@
-//! Capabilities of this process (`capabilities(7)`).
+//! Capabilities of this thread (`capabilities(7)`).
 
 use crate::{Error, Root, TextFile};
 

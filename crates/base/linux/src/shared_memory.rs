@@ -1,6 +1,6 @@
 //! Shared memory objects: System V segments and memfds with pages of any size, files in /dev/shm.
 //!
-//! None of them can leave a name behind: see [`SharedMemory`].
+//! None of them has a name once it is mapped: see [`SharedMemory`].
 
 use std::ffi::c_void;
 use std::fs::File;

@@ -26,8 +26,8 @@ pub struct Part {
     pub pattern: Pattern,
     /// How its pages are reached.
     pub(super) source: Source,
-    /// Where processes have an object of small pages mapped. Looking there costs a
-    /// fraction of our own mapping, but shows only what that process has touched.
+    /// Where processes have an object of small pages mapped. Looking there costs a fraction of our
+    /// own mapping, but shows only what that process has touched.
     pub(super) views: Vec<View>,
     /// The ranges that may hold its pages, in pieces of at most [`CHUNK_BYTES`].
     pub(super) stretches: Vec<Stretch>,

@@ -94,11 +94,12 @@ pub(super) fn find(
     if let Some(reason) = refusal {
         return Err(unreachable(reason));
     }
-    if let Some(object) = MappedObject::open_named(name, object.major, object.minor, object.inode) {
-        let mappings = Vec::new();
-        return Ok(Some(Whereabouts { object, mappings }));
-    }
-    if let Some(object) = held_open(root, object)? {
+    let named = MappedObject::open_named(name, object.major, object.minor, object.inode);
+    let found = match named {
+        None => held_open(root, object)?,
+        named => named,
+    };
+    if let Some(object) = found {
         let mappings = Vec::new();
         return Ok(Some(Whereabouts { object, mappings }));
     }
@@ -124,7 +125,7 @@ fn held_open(root: &Root, object: &ObjectWords) -> Result<Option<MappedObject>, 
         return Ok(None);
     }
     for pid in proc_stat::pids(root)? {
-        // A process that has ended by now holds nothing.
+        // A process that has ended by now holds nothing, and one that may not be seen was counted.
         let files = data_files::open_in(root, pid).unwrap_or_default();
         let file = files.into_iter().find(|file| file.object == id);
         let path = file.map(|file| file.path.display().to_string());
