@@ -1,5 +1,5 @@
-//! The summary at the end: the slowest tests, skipped and failed checks by name, and one line of
-//! counts.
+//! The summary at the end: the slowest tests, skipped and failed checks by name with what failed
+//! tests said, and one line of counts.
 
 use super::step::{Checked, Verdict};
 
@@ -69,9 +69,137 @@ impl Times {
     }
 }
 
+/// What tests that failed said, as the harness repeats it after all tests of a binary.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    tests: Vec<(String, Vec<String>)>,
+    is_inside: bool,
+}
+
+/// Lines that are shown from the start of what a test said, and from its end: the message of a
+/// panic may have a whole document in its middle.
+const LINES_AT_ENDS: usize = 12;
+
+impl Failures {
+    /// Adds a line of the harness, if it belongs to what a test said (library/test/src/formatters,
+    /// `write_failures`):
+    ///
+    /// ```text
+    /// failures:
+    ///
+    /// ---- bad_input::an_unknown_experiment_names_the_nearest stdout ----
+    ///
+    /// thread 'bad_input::an_unknown_experiment_names_the_nearest' panicked at …
+    ///
+    ///
+    /// failures:
+    ///     bad_input::an_unknown_experiment_names_the_nearest
+    /// ```
+    pub(super) fn add(&mut self, line: &str) {
+        let title = line.strip_prefix("---- ");
+        let title = title.and_then(|rest| rest.strip_suffix(" stdout ----"));
+        match (title, self.tests.last_mut()) {
+            (Some(test), _) => {
+                self.tests.push((test.to_owned(), Vec::new()));
+                self.is_inside = true;
+            }
+            (None, Some((_, said))) if self.is_inside && line != "failures:" => {
+                said.push(line.to_owned());
+            }
+            _ => self.is_inside = false,
+        }
+    }
+
+    /// Returns the tests that failed, each with what it said.
+    pub(super) fn of_tests(&self) -> impl Iterator<Item = (&str, String)> {
+        let tests = self.tests.iter();
+        tests.map(|(test, said)| (test.as_str(), shortened(said)))
+    }
+}
+
+/// Returns the first and last of these lines, without those that are empty or of a backtrace.
+fn shortened(lines: &[String]) -> String {
+    let lines = lines.iter().map(String::as_str);
+    let lines: Vec<_> = lines
+        .filter(|line| !line.trim().is_empty() && !is_of_backtrace(line))
+        .collect();
+    match lines.len().checked_sub(2 * LINES_AT_ENDS) {
+        None | Some(0) => lines.join("\n"),
+        Some(left_out) => {
+            let (start, rest) = lines.split_at(LINES_AT_ENDS);
+            let middle = format!("[{left_out} lines left out]");
+            [&start.join("\n"), &middle, &rest[left_out..].join("\n")]
+                .map(String::as_str)
+                .join("\n")
+        }
+    }
+}
+
+/// Whether a line is of a backtrace (library/std/src/sys/backtrace.rs): its title, a frame, the
+/// place of one, or the note at its end.
+fn is_of_backtrace(line: &str) -> bool {
+    let is_frame = || {
+        let number = line.trim_start().split_once(": ").map(|(number, _)| number);
+        number.is_some_and(|it| line.starts_with("  ") && it.parse::<u32>().is_ok())
+    };
+    line == "stack backtrace:"
+        || line.starts_with("             at ")
+        || line.starts_with("note: Some details are omitted")
+        || line.starts_with("note: run with `RUST_BACKTRACE")
+        || is_frame()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_failed_test_said_is_kept_with_both_ends() {
+        let mut failures = Failures::default();
+        let document: String = (0..30).map(|it| format!("line {it}\n")).collect();
+        let text = format!(
+            "\
+test a::b ... FAILED <1.000s>
+
+failures:
+
+---- a::b stdout ----
+
+thread 'a::b' panicked at a.rs:1:2:
+  left: 708
+ right: 707
+stack backtrace:
+   0: a::b
+             at a.rs:1:2
+note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+
+---- c stdout ----
+{document}
+
+failures:
+    a::b
+    c
+
+test result: FAILED.
+
+---- no title
+"
+        );
+        text.lines().for_each(|line| failures.add(line));
+        let found: Vec<_> = failures.of_tests().collect();
+        let [(first, said), (second, long)] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!((*first, *second), ("a::b", "c"));
+        let expected = "thread 'a::b' panicked at a.rs:1:2:\n  left: 708\n right: 707";
+        assert_eq!(said, expected);
+        assert!(long.starts_with("line 0\n"), "{long}");
+        assert!(long.ends_with("line 29"), "{long}");
+        assert!(
+            long.contains("line 11\n[6 lines left out]\nline 18\n"),
+            "{long}"
+        );
+    }
 
     #[test]
     fn the_last_line_counts_and_the_lines_above_name_what_did_not_pass() {

@@ -50,12 +50,17 @@ fn run(interrupt: &Interrupt) -> Result<Vec<Checked>> {
     let binaries = build()?;
     let file = tempfile("not-run")?;
     let mut times = report::Times::default();
+    let mut failures = report::Failures::default();
     let mut failed = Vec::new();
     for binary in &binaries {
         if interrupt.signal().is_some() {
             break;
         }
-        if !passes(binary, &file, &mut times, interrupt)? {
+        let mut hear = |line: &str| {
+            times.add(line);
+            failures.add(line);
+        };
+        if !passes(binary, &file, &mut hear, interrupt)? {
             failed.push(binary.program.display().to_string());
         }
     }
@@ -66,6 +71,10 @@ fn run(interrupt: &Interrupt) -> Result<Vec<Checked>> {
     };
     print!("{}", times.table());
     let mut results = vec![Checked::new(NAME.to_string(), verdict)];
+    results.extend(failures.of_tests().map(|(test, said)| {
+        let verdict = Verdict::Failed(said);
+        Checked::new(format!("{NAME} {test}"), verdict)
+    }));
     let is_ci = std::env::var_os("CI").is_some();
     let text = std::fs::read_to_string(&file).context("cannot read which tests did not run")?;
     results.extend(
@@ -147,11 +156,12 @@ fn test_binary(message: &str) -> Option<TestBinary> {
     })
 }
 
-/// Runs one test binary, shows its output, and returns whether all its tests passed.
+/// Runs one test binary, shows its output, passes each line on to `hear`, and returns whether all
+/// its tests passed.
 fn passes(
     binary: &TestBinary,
     not_run: &Path,
-    times: &mut report::Times,
+    hear: &mut impl FnMut(&str),
     interrupt: &Interrupt,
 ) -> Result<bool> {
     let shown = binary.program.file_name().and_then(OsStr::to_str);
@@ -175,7 +185,7 @@ fn passes(
     loop {
         match lines.recv_timeout(LOOK_EVERY) {
             Ok(line) => {
-                times.add(&line);
+                hear(&line);
                 println!("{line}");
                 continue;
             }
