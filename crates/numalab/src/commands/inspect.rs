@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use linux::Root;
+use linux::{Root, proc_maps};
 use model::exit::ExitCode;
 use model::{Relations, Residency};
 use postgresql::{Places, RelationsOrder};
@@ -90,8 +90,25 @@ fn relations(
             let databases = databases(Places::default());
             let mut found = databases.iter();
             let found = found.find_map(|it| it.relations(target, pid, residency, with_server_view));
-            Ok(found.ok_or_else(|| without_relations(target))??)
+            let found = found.ok_or_else(|| without_relations(target))?;
+            found.map_err(|error| match has_memory(root, pid) {
+                true => error.into(),
+                false => ended(residency).into(),
+            })
         }
+    }
+}
+
+/// Whether a process still has memory: the kernel takes it first from one that ends
+/// (kernel/exit.c, `do_exit`).
+fn has_memory(root: &Root, pid: u32) -> bool {
+    proc_maps::read(root, pid).is_ok_and(|maps| !maps.list.is_empty())
+}
+
+fn ended(residency: &Residency) -> InspectError {
+    InspectError::Ended {
+        target: residency.target.clone(),
+        processes: residency.processes.len(),
     }
 }
 
