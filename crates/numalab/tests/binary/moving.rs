@@ -126,10 +126,14 @@ fn the_trace_of_a_move_has_what_was_moved_and_where_it_is() {
         events.map(|event| &event["args"]).collect::<Vec<_>>()
     };
     let steps = of("bytes moved");
-    assert!(steps.len() > 5, "{steps:?}");
-    assert_eq!(steps[0]["value"], 0);
-    let last = steps.last().unwrap()["value"].as_u64().unwrap();
-    assert!(last >= 64 << 20, "{last}: {moved:#}");
+    let steps = steps.iter().map(|step| step["value"].as_u64().unwrap());
+    let steps: Vec<u64> = steps.collect();
+    // How many steps there are depends on the machine: chunks grow.
+    assert!(steps.is_sorted(), "{steps:?}");
+    let (first, last) = (steps[0], steps[steps.len() - 1]);
+    assert!(first == 0 && last >= 64 << 20, "{steps:?}: {moved:#}");
+    let are_between = steps.iter().any(|step| (1..last).contains(step));
+    assert!(are_between, "{steps:?}");
     let memory = of(&format!("{pid} bytes by node"));
     let before = memory[0]["node 0"].as_u64().unwrap();
     assert!(before >= 64 << 20, "{memory:?}");
