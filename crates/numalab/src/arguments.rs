@@ -173,7 +173,7 @@ pub(crate) enum Command {
     ///
     /// NUMA balancing leaves the shared memory of databases alone. Would it help? It is let at that
     /// memory for a while, and watched; `numalab undo` takes the pages back.
-    #[command(after_help = "Example: numalab balance postgres:/data --for 120")]
+    #[command(after_help = "Example: numalab balance postgres:/data --for 300")]
     Balance(crate::commands::balance::BalanceArguments),
     /// Compare two stored runs, or two cases of them.
     ///

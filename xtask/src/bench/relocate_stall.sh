@@ -24,7 +24,10 @@ back() { numalab undo >/dev/null 2>&1; migratepages $pid 1 0; }
 nothing() { beside nothing sleep 3; }
 by_numalab() { beside numalab numalab move $pid --to 1 --shared; back; }
 by_migratepages() { beside migratepages migratepages $pid 0 1; back; }
-by_balancing() { beside balancing numalab balance $pid --for 8; back; }
+by_balancing() { beside balancing numalab balance $pid --for 20; back; }
+# A session that had its pages near to it in the round before would be scanned after up to 60 s.
+mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
+echo 5000 >/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms || exit 1
 numactl --membind=0 python3 /tmp/shared_memory.py MIB 1 $segment /tmp/ready >/tmp/out 2>&1 &
 while ! [ -s /tmp/ready ]; do sleep 0.1; done
 pid=$(cat /tmp/ready)

@@ -37,6 +37,7 @@ pub mod memory_blocks;
 pub mod mempolicy;
 pub mod move_pages;
 pub mod node_numastat;
+pub mod numa_scan;
 pub mod object_policy;
 mod object_window;
 pub mod on_threads;

@@ -17,6 +17,10 @@ pub struct BalanceReport {
     pub seconds_max: f64,
     /// The kernel may move this many bytes in a second; then it is stopped until the next one.
     pub bytes_per_s_max: u64,
+    /// Pages that stay where they are for this long have settled, in seconds; 10 in documents of
+    /// older versions, which do not state it.
+    #[serde(default = "ten_seconds")]
+    pub settled_after_s: f64,
     /// The segments.
     pub segments: Vec<BalancedSegment>,
     /// How long the kernel was let, in seconds; `None` for a plan.
@@ -27,6 +31,10 @@ pub struct BalanceReport {
     pub is_kept: bool,
     /// Anything else the user should know, one sentence each.
     pub notes: Vec<String>,
+}
+
+fn ten_seconds() -> f64 {
+    10.0
 }
 
 /// How a balancing ended.
@@ -112,6 +120,19 @@ impl BalanceReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_of_an_older_version_has_settled_after_ten_seconds() {
+        let new = BalanceReport {
+            settled_after_s: 60.0,
+            ..BalanceReport::default()
+        };
+        let mut document = serde_json::to_value(&new).unwrap();
+        let read = |document| serde_json::from_value::<BalanceReport>(document).unwrap();
+        assert_eq!(read(document.clone()), new);
+        document.as_object_mut().unwrap().remove("settled_after_s");
+        assert_eq!(read(document).settled_after_s, 10.0);
+    }
 
     #[test]
     fn a_share_of_no_faults_is_unknown() {

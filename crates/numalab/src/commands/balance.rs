@@ -22,7 +22,7 @@ pub(crate) struct BalanceArguments {
     #[arg(long, value_name = "NAME")]
     pub segment: Vec<String>,
     /// End after this many seconds if pages still move.
-    #[arg(long = "for", value_name = "S", default_value = "60")]
+    #[arg(long = "for", value_name = "S", default_value = "120")]
     #[arg(value_parser = argument_values::seconds)]
     pub seconds: f64,
     /// Let the kernel move at most this many MiB per second.
@@ -130,6 +130,7 @@ fn planned(arguments: &BalanceArguments, plan: &BalancePlan) -> BalanceReport {
         nodes: plan.nodes.clone(),
         seconds_max: limits.seconds,
         bytes_per_s_max: limits.bytes_per_s,
+        settled_after_s: plan.settled_after_s,
         segments: plan.segments.iter().map(segment).collect(),
         notes: plan.notes.clone(),
         ..BalanceReport::default()

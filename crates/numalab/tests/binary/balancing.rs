@@ -5,13 +5,14 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Command;
 
-use linux::Root;
+use linux::{Root, proc_vmstat};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::running::Running;
+use crate::scanning::Scanning;
 use crate::unmet_need::is_guest;
 
 /// Holds 16 MiB of shared memory on the node of the last CPU; a child reads it on CPU 0, over and
@@ -31,6 +32,13 @@ if os.fork() == 0:
     os._exit(0)
 print('ready', flush=True)
 time.sleep(600)
+";
+/// Uses private memory of its own on the last CPU, over and over.
+const OTHER: &str = "
+import os
+os.sched_setaffinity(0, {os.cpu_count() - 1})
+memory = bytearray(4 << 20)
+while True: memory[::4096]
 ";
 const SETTING: &str = "/proc/sys/kernel/numa_balancing";
 
@@ -146,6 +154,40 @@ fn the_kernel_moves_no_more_in_a_second_than_it_may() {
     assert_eq!(place(&pid)[0], "default");
     laboratory.run(&["undo"]).with_code(0);
     assert_eq!(place(&pid), before);
+    nothing_in_force(&laboratory);
+}
+
+#[test]
+fn pages_have_not_settled_before_their_users_were_scanned() {
+    let test = "pages_have_not_settled_before_their_users_were_scanned";
+    if !is_guest(test, "two-node") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    // The kernel scans another process, and comes to the reader when that has used 15 s.
+    let faults = || proc_vmstat::read(&Root::live()).unwrap().numa_hint_faults;
+    let before = faults();
+    let _other = Running::start(&["/usr/bin/python3", "-c", OTHER]);
+    until("another process is scanned", || {
+        (faults() > before).then_some(())
+    });
+    let _late = Scanning::with(&[("scan_delay_ms", 15_000), ("scan_period_max_ms", 22_000)]);
+    let reader = reader();
+    let pid = reader.pid();
+    let document = laboratory.document(&["balance", &pid, "--json"]);
+    assert_eq!(document["settled_after_s"], 22.0);
+    let samples = document["samples"].as_array().unwrap();
+    let is_first = |sample: &&Value| sample["at_s"].as_f64().unwrap() < 10.5;
+    let first = |name: &str| {
+        let samples = samples.iter().filter(is_first);
+        samples.map(|it| it[name].as_u64().unwrap()).sum::<u64>()
+    };
+    assert!(first("hint_faults") > 0, "{samples:#?}");
+    assert_eq!(first("pages_changed"), 0, "{samples:#?}");
+    assert_eq!(document["end"], "settled", "{samples:#?}");
+    // All pages came to the node of CPU 0, where the reader is.
+    assert_eq!(place(&pid), ["default", "N0=4096"]);
+    laboratory.run(&["undo"]).with_code(0);
     nothing_in_force(&laboratory);
 }
 

@@ -29,6 +29,7 @@ mod redis_runs;
 mod redis_targets;
 mod report_pages;
 mod running;
+mod scanning;
 mod served;
 mod terminal;
 mod tmux;

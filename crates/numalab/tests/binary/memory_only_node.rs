@@ -12,6 +12,7 @@ use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
 use crate::running::Running;
+use crate::scanning::Scanning;
 use crate::unmet_need::is_guest;
 
 const REFUSAL: &str = "node 2 has memory only and no CPUs";
@@ -79,7 +80,7 @@ fn arguments_that_a_reader_draws_to_its_node_contradict_nothing() {
     let group = ["group", "create", "far", "-N", "0", "--membind", "2"];
     laboratory.run(&group).with_code(0);
     let (id, report) = (laboratory.file("id", ""), laboratory.file("report", ""));
-    balance_often();
+    let _often = balance_often();
     // It takes the memory that is waited for once its stack is no longer on node 2 alone.
     let script = format!(
         "import os, re, time\n\
@@ -118,17 +119,10 @@ fn arguments_that_a_reader_draws_to_its_node_contradict_nothing() {
 
 /// Makes the kernel look at the pages of a process after each 0.1 s of its CPU time: after one
 /// second otherwise, and after up to 60 where it moves nothing (kernel/sched/fair.c,
-/// `update_task_scan_period`). A guest is thrown away, so nothing is set back.
-fn balance_often() {
-    let folder = Path::new("/sys/kernel/debug/sched/numa_balancing");
-    if !folder.exists() {
-        let mount = ["-t", "debugfs", "debugfs", "/sys/kernel/debug"];
-        let mounted = Command::new("mount").args(mount).status().unwrap();
-        assert!(mounted.success());
-    }
-    for file in ["scan_delay_ms", "scan_period_min_ms", "scan_period_max_ms"] {
-        fs::write(folder.join(file), "100").unwrap();
-    }
+/// `update_task_scan_period`).
+fn balance_often() -> Scanning {
+    let settings = ["scan_delay_ms", "scan_period_min_ms", "scan_period_max_ms"];
+    Scanning::with(&settings.map(|name| (name, 100)))
 }
 
 #[test]

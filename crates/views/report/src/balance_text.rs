@@ -107,8 +107,9 @@ fn next(report: &BalanceReport) -> Option<String> {
              `numalab move {target} --shared --to interleave`"
         )),
         BalanceEnd::TimeOver => Some(format!(
-            "the time was too short to tell whether pages have settled: run it again with a --for \
-             well above {WINDOW_S:.0} s"
+            "the time was too short to tell whether pages have settled: the kernel scans a process \
+             once in up to {:.0} s of its CPU time; run it again with a --for well above that",
+            report.settled_after_s
         )),
         _ if !report.segments.is_empty() && report.segments.iter().all(is_of_one_node) => {
             Some(format!(
@@ -253,6 +254,7 @@ mod tests {
             target: "postgres:/data".to_owned(),
             nodes: "0-1".parse().unwrap(),
             seconds_max: 60.0,
+            settled_after_s: 60.0,
             bytes_per_s_max: 256 << 20,
             segments: vec![segment],
             ..BalanceReport::default()
@@ -317,9 +319,13 @@ mod tests {
     #[test]
     fn when_the_time_is_over_only_pages_that_were_seen_to_move_are_said_to_move() {
         let mut report = outcome(BalanceEnd::TimeOver);
-        check(&report, &["too short to tell whether pages have settled"]);
+        let short = [
+            "too short to tell whether pages have settled",
+            "up to 60 s of its CPU time",
+        ];
+        check(&report, &short);
         report.samples[0].pages_changed = 7;
-        check(&report, &["too short to tell whether pages have settled"]);
+        check(&report, &short);
         report.samples[1].pages_changed = 7;
         check(&report, &["pages were still moving: run it again"]);
     }

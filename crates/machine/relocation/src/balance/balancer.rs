@@ -292,7 +292,7 @@ impl Balancer<'_> {
             };
             (course.watch)(&sample);
             self.result.samples.push(sample);
-            if let Some(end) = end::of(&self.result.samples) {
+            if let Some(end) = end::of(&self.result.samples, self.plan.settled_after_s) {
                 self.result.end = end;
                 return Ok(());
             }

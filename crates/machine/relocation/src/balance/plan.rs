@@ -1,12 +1,12 @@
 //! What the kernel would be let at: the segments, and among which nodes.
 
 use linux::object_policy::RawPolicy;
-use linux::{Root, proc_status};
+use linux::{Root, numa_scan, proc_status};
 use model::{BytesByNode, NodeSet, Topology};
 use placement::Destination;
 use residency::instances::Target;
 
-use super::places;
+use super::{end, places};
 use crate::chunk_log::ChunkLine;
 use crate::error::{MoveError, NoBalancing};
 use crate::memory::{Part, Source};
@@ -25,6 +25,8 @@ pub struct BalancePlan {
     pub pids: Vec<u32>,
     /// The nodes among which the kernel may move pages.
     pub nodes: NodeSet,
+    /// Pages that stay where they are for this long have settled, in seconds.
+    pub settled_after_s: f64,
     /// The segments.
     pub segments: Vec<BalanceSegment>,
     /// What is left alone, and why.
@@ -83,6 +85,7 @@ pub fn plan_balance(
     let pids = survey.pids();
     let mut plan = BalancePlan {
         nodes: nodes(root, topology, &pids)?,
+        settled_after_s: end::settled_after_s(numa_scan::period_max_s(root)),
         pids,
         segments: Vec::new(),
         notes: survey.notes,
