@@ -84,3 +84,16 @@ pub enum Error {
         expected: String,
     },
 }
+
+impl Error {
+    /// Returns whether what was to be read is not there, or not any more: `ENOENT`, and `ESRCH`,
+    /// which the files of a process that has ended answer (errno(3)).
+    pub fn is_gone(&self) -> bool {
+        match self {
+            Error::Read { cause, .. } => {
+                cause.kind() == io::ErrorKind::NotFound || cause.raw_os_error() == Some(libc::ESRCH)
+            }
+            _ => false,
+        }
+    }
+}

@@ -32,11 +32,7 @@ impl ReadError {
     /// Whether the process has ended, and its memory with it.
     pub(super) fn is_of_an_ended_process(&self) -> bool {
         match self {
-            ReadError::Read(Error::Read { cause, .. }) => {
-                cause.kind() == std::io::ErrorKind::NotFound
-                    || cause.raw_os_error() == Some(NO_SUCH_PROCESS)
-            }
-            ReadError::Read(_) => false,
+            ReadError::Read(error) => error.is_gone(),
             ReadError::SystemCall(error) => Self::from_call(error),
         }
     }

@@ -43,22 +43,15 @@ impl Gaps {
 
     /// Adds why a process could not be read.
     pub(super) fn process(&mut self, pid: u32, error: &Error) {
-        /// `ESRCH`: how reads of /proc/PID fail after the process is gone (`errno(3)`).
-        const NO_SUCH_PROCESS: i32 = 3;
         match error {
             Error::Read { cause, .. } if cause.kind() == ErrorKind::PermissionDenied => {
                 self.refused += 1;
                 self.add(format!("no permission to read process {pid}"));
             }
-            Error::Read { cause, .. }
-                if cause.kind() == ErrorKind::NotFound
-                    || cause.raw_os_error() == Some(NO_SUCH_PROCESS) =>
-            {
-                match self.is_capture {
-                    true => self.add(format!("process {pid} was not captured")),
-                    false => self.ended(pid),
-                }
-            }
+            error if error.is_gone() => match self.is_capture {
+                true => self.add(format!("process {pid} was not captured")),
+                false => self.ended(pid),
+            },
             other => self.add(format!("process {pid}: {other}")),
         }
     }

@@ -1,7 +1,6 @@
 //! The threads of the processes of a target, as the kernel shows them, and summed up by role.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 
 use linux::proc_stat::{self, ProcessStat, thread_directory};
 use linux::proc_status::{self, Allowed, Status};
@@ -147,21 +146,9 @@ fn thread(
 }
 
 fn missing(root: &Root, error: &Error) -> Missing {
-    match is_absence(error) && root.is_live() {
+    match error.is_gone() && root.is_live() {
         true => Missing::Ended,
         false => Missing::Unread,
-    }
-}
-
-/// Whether the thread is gone.
-fn is_absence(error: &Error) -> bool {
-    /// `ESRCH`: how reads of /proc/PID fail after the thread is gone (`errno(3)`).
-    const NO_SUCH_PROCESS: i32 = 3;
-    match error {
-        Error::Read { cause, .. } => {
-            cause.kind() == ErrorKind::NotFound || cause.raw_os_error() == Some(NO_SUCH_PROCESS)
-        }
-        _ => false,
     }
 }
 

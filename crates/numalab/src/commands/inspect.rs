@@ -91,18 +91,21 @@ fn relations(
             let mut found = databases.iter();
             let found = found.find_map(|it| it.relations(target, pid, residency, with_server_view));
             let found = found.ok_or_else(|| without_relations(target))?;
-            found.map_err(|error| match has_memory(root, pid) {
-                true => error.into(),
-                false => ended(residency).into(),
+            found.map_err(|error| match has_ended(root, pid) {
+                true => ended(residency).into(),
+                false => error.into(),
             })
         }
     }
 }
 
-/// Whether a process still has memory: the kernel takes it first from one that ends
-/// (kernel/exit.c, `do_exit`).
-fn has_memory(root: &Root, pid: u32) -> bool {
-    proc_maps::read(root, pid).is_ok_and(|maps| !maps.list.is_empty())
+/// Whether a process has ended or is ending: the kernel first takes its memory (kernel/exit.c,
+/// `do_exit`).
+fn has_ended(root: &Root, pid: u32) -> bool {
+    match proc_maps::read(root, pid) {
+        Ok(maps) => maps.list.is_empty(),
+        Err(error) => error.is_gone(),
+    }
 }
 
 fn ended(residency: &Residency) -> InspectError {

@@ -1,6 +1,5 @@
 //! The server of one process that listens on a port or works in a directory.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use linux::proc_net_tcp::listening_ports;
@@ -32,7 +31,7 @@ pub(super) fn find(
             Ok(true) => found.push(process.pid),
             Ok(false) => others.push(process.pid),
             // It ended since its title was read.
-            Err(linux::Error::Read { cause, .. }) if cause.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.is_gone() => {}
             Err(error) => {
                 others.push(process.pid);
                 unread = Some(error);
