@@ -4,8 +4,7 @@ use crate::Root;
 
 /// Where kernels since 5.13 show it (kernel/sched/debug.c, `sched_init_debug`).
 const PERIOD_MAX_FILE: &str = "sys/kernel/debug/sched/numa_balancing/scan_period_max_ms";
-/// What it is unless it is set: `sysctl_numa_balancing_scan_period_max`
-/// (kernel/sched/fair.c).
+/// What it is unless it is set: `sysctl_numa_balancing_scan_period_max` (kernel/sched/fair.c).
 const PERIOD_MAX_MS: u32 = 60_000;
 
 /// Returns the longest time between two scans of the memory of a process, in seconds of its CPU

@@ -107,8 +107,8 @@ fn next(report: &BalanceReport) -> Option<String> {
              `numalab move {target} --shared --to interleave`"
         )),
         BalanceEnd::TimeOver => Some(format!(
-            "the time was too short to tell whether pages have settled: the kernel scans a process \
-             once in up to {:.0} s of its CPU time; run it again with a --for well above that",
+            "the time was too short to tell whether pages have settled, which takes {:.0} s \
+             without a change: run it again with a --for well above that",
             report.settled_after_s
         )),
         _ if !report.segments.is_empty() && report.segments.iter().all(is_of_one_node) => {
@@ -321,7 +321,7 @@ mod tests {
         let mut report = outcome(BalanceEnd::TimeOver);
         let short = [
             "too short to tell whether pages have settled",
-            "up to 60 s of its CPU time",
+            "which takes 60 s without a change",
         ];
         check(&report, &short);
         report.samples[0].pages_changed = 7;
