@@ -42,8 +42,8 @@ fn said(server: &MariaDbServer) -> (u64, String) {
 }
 
 /// Looks until the pool stays as it is: the server says the same before, between and after two
-/// looks, which find the same. One look is not enough: after recovery the server reads pages that
-/// it drops at once, so that it has as many as before.
+/// looks, which find the same. One look is not enough: after one of a hundred recoveries it found a
+/// page more than the server said that it had, before it and after it.
 fn look_at(server: &MariaDbServer, laboratory: &Laboratory) -> ((u64, String), Value) {
     let target = server.target();
     let words = ["inspect", &target, "--relations", "--server-view", "--json"];
