@@ -149,6 +149,11 @@ impl Laboratory {
         self.minds_others = true;
     }
 
+    /// Returns its own folder, in which its commands run.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Returns the parent of the state folder, the value of `XDG_STATE_HOME`.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")

@@ -50,6 +50,7 @@ mod explanations;
 mod first_touch;
 mod first_touch_by_node;
 mod groups;
+mod guests;
 mod help;
 mod hold;
 mod hostile_names;
