@@ -26,9 +26,6 @@ pub(crate) enum Task {
         /// Which one.
         #[arg(value_enum)]
         bench: Bench,
-        /// For `latency`: run it so many times, count the intervals that cover the median of all.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
-        repeat: Option<u32>,
         /// For `move`: only this case.
         #[arg(long, value_name = "CASE")]
         only: Option<String>,
@@ -56,8 +53,6 @@ pub(crate) enum Task {
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Bench {
-    /// What a case loses by windows in turns: a part of `verdict`, in two minutes.
-    Alternation,
     /// `numalab bandwidth` against `likwid-bench`, `mbw` and `stress-ng --stream`.
     Bandwidth,
     /// `numalab bind` against `numactl`: the time until a program has started and ended.
@@ -66,8 +61,7 @@ pub(crate) enum Bench {
     FirstTouch,
     /// `numalab inspect` against `numastat -p`: 4 GiB of shared memory in 50 processes.
     Inspect,
-    /// `numalab latency` against `lat_mem_rd` and a plain chase, and the time of a curve; with
-    /// --repeat, whether its intervals hold what the plain chase measures.
+    /// `numalab latency` against `lat_mem_rd` and a plain chase, and the time of a curve.
     Latency,
     /// One session of the embedded instance at the plateau, on a 1 GiB cache, and how much of its
     /// time is memory latency.
@@ -87,7 +81,7 @@ pub(crate) enum Bench {
     /// How long help, `topology` with 1,152 CPUs, `list`, and `history` of 10,000 stored runs take.
     StartUp,
     /// How sure verdicts are: windows in turns against trials one after another, a case against
-    /// itself (--repeat times), and differences of known size.
+    /// itself, and differences of known size.
     Verdict,
     /// What `numalab watch` costs with 1,000 processes, and what a PostgreSQL loses beside it.
     Watch,

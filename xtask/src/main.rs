@@ -26,12 +26,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Guest(arguments) => guest::command::run(&arguments),
         Task::CaptureTree(arguments) => capture::command::run(&arguments),
-        Task::Bench {
-            bench,
-            repeat,
-            only,
-            limit,
-        } => bench::command::run(bench, repeat, only.as_deref(), limit),
+        Task::Bench { bench, only, limit } => bench::command::run(bench, only.as_deref(), limit),
         Task::Guard(arguments) => guard::run(&arguments),
         Task::Kills(arguments) => guest_checks::kills::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),

@@ -1,17 +1,19 @@
-//! `cargo xtask bench bandwidth`: compares `numalab bandwidth` with `likwid-bench`, `mbw` and
-//! `stress-ng --stream`: the same CPUs, the same number of bytes in all arrays (`stress-ng` sizes
-//! its own), transparent huge pages, bytes counted alike, in alternating rounds.
+//! `cargo xtask bench bandwidth`: `numalab bandwidth` with `likwid-bench`, `mbw` and `stress-ng
+//! --stream`, all from Debian's packages: the same CPUs, the same number of bytes in all arrays
+//! (`stress-ng` sizes its own), transparent huge pages, in alternating rounds. Bytes are those that
+//! a program reads and writes, as STREAM counts them: write-allocate traffic is left out.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::bandwidth_peers::{self, Does, Load, PEERS, Peer};
 use super::claims::Claims;
-use super::own_binary::OwnBinary;
-use super::spread::Spread;
+use super::harness::{Harness, number};
+use super::latency::HUGE_PAGES;
+use super::turns::Median;
+use crate::guest::packages;
 
 /// Number of rounds.
 const ROUNDS: usize = 11;
@@ -26,178 +28,183 @@ const RATIO_MIN: f64 = 0.98;
 const ROUNDS_FAR_BELOW: usize = 8;
 /// The ratio below which a round is far below.
 const RATIO_FAR: f64 = 0.95;
-/// The kernels of numalab that have a peer.
-const KERNELS: [&str; 6] = ["read", "nt-write", "nt-copy", "nt-triad", "copy", "triad"];
 
-/// A comparison: the number of threads, and the peer.
-type Key = (usize, Peer);
+/// The kernels of numalab, and the peers that do the same after it, by their tests: of
+/// `likwid-bench`, of `mbw` (`-t`, one thread), of `stress-ng` (`--stream`: copy, scale, add and
+/// triad in turn). `mbw` copies with `memcpy`, which bypasses the caches when it considers that
+/// worthwhile, with a plain loop, and with `memcpy` block by block. The last copies the same block
+/// of 256 KiB again and again (its loop advances only in the array that it writes), with `rep
+/// movsb`, which does not read a line before writing it: in effect, it writes past the caches.
+/// (With the tunable `glibc.cpu.x86_rep_movsb_threshold` above the block size, it loses a quarter
+/// of its rate.)
+const KERNELS: [(&str, &str); 6] = [
+    ("read", "load_sse load_avx load_avx512"),
+    ("nt-write", "-t2"),
+    ("nt-copy", "copy_mem_sse copy_mem_avx copy_mem_avx512 -t0"),
+    ("nt-triad", "stream_mem_avx stream_mem_avx512"),
+    ("copy", "copy_sse copy_avx copy_avx512 -t1"),
+    ("triad", "stream_avx stream_avx512 --stream"),
+];
+/// The programs, and their packages.
+const LIKWID: (&str, &str) = ("likwid-bench", "likwid");
+const MBW: (&str, &str) = ("mbw", "mbw");
+const STRESS: (&str, &str) = ("stress-ng", "stress-ng");
 
-/// The measurements of all rounds.
-#[derive(Default)]
-struct Rounds {
-    /// Bytes per second of numalab and of the peer in each round.
-    pairs: BTreeMap<Key, Vec<(f64, f64)>>,
-    /// Number of rounds in which the peer failed, and why it failed first.
-    failures: BTreeMap<Key, (usize, String)>,
-    /// The kernels of numalab that were measured, with the number of threads.
-    own: BTreeSet<(usize, &'static str)>,
+/// What numalab did, for a peer to do likewise.
+struct Load {
+    cpus: String,
+    threads: usize,
+    /// Of all arrays of all threads.
+    bytes: u64,
+    rate: f64,
 }
 
-/// Builds, measures, prints medians and ratios; fails if numalab is below a peer, or if a peer that
-/// this machine can run could not be compared.
-pub(super) fn run(limit: Duration) -> Result<()> {
-    bandwidth_peers::require()?;
-    let numalab = OwnBinary::build(limit)?;
-    let flags = processor_flags()?;
-    let (peers, unable): (Vec<Peer>, Vec<Peer>) = PEERS
-        .iter()
-        .partition(|peer| peer.needs().is_none_or(|flag| flags.contains(flag)));
-    for peer in unable {
-        let flag = peer.needs().unwrap_or_default();
-        println!("LEFT OUT: {}: this processor has no {flag}", peer.name());
+/// Fails if numalab is below a peer; ends if a peer that this machine can run fails.
+pub(super) fn run(harness: &mut Harness) -> Result<()> {
+    for (program, package) in [LIKWID, MBW, STRESS] {
+        packages::require_program(program, package)?;
     }
-    let mut rounds = Rounds::default();
-    for _ in 0..ROUNDS {
-        round(&numalab, &peers, &mut rounds)?;
-    }
-    let mut claims = Claims::default();
-    judge(&rounds, &mut claims);
-    claims.conclude()
-}
-
-/// Returns the flags of the processor, as in /proc/cpuinfo.
-fn processor_flags() -> Result<BTreeSet<String>> {
     let text = std::fs::read_to_string("/proc/cpuinfo").context("read /proc/cpuinfo")?;
-    let line = text.lines().find(|line| line.starts_with("flags"));
-    let words = line.into_iter().flat_map(str::split_whitespace);
-    Ok(words.map(str::to_owned).collect())
-}
-
-/// Measures each kernel of numalab, followed by the peers that do the same.
-fn round(numalab: &OwnBinary, peers: &[Peer], rounds: &mut Rounds) -> Result<()> {
-    let mut rates = BTreeMap::new();
-    for kernel in KERNELS {
-        for (load, rate) in own_rates(numalab, kernel)? {
-            let threads = load.cpus.len();
-            rates.insert((threads, kernel), rate);
-            rounds.own.insert((threads, kernel));
-            let peers = peers.iter().filter(|peer| peer.runs_with(threads));
-            for peer in peers.filter(|peer| peer.does.ends_with(kernel)) {
-                let ours = match peer.does {
-                    Does::Kernel(_) => rate,
-                    Does::StreamMix => mixed(rates[&(threads, "copy")], rate),
-                };
-                numalab.supervisor.check()?;
-                let theirs = peer.measure(&numalab.supervisor, &load);
-                rounds.add((threads, *peer), ours, theirs);
+    let flags = text.lines().find(|line| line.starts_with("flags"));
+    let flags: Vec<&str> = flags.unwrap_or_default().split_whitespace().collect();
+    let mut pairs: BTreeMap<String, Vec<[f64; 2]>> = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        let mut rates = BTreeMap::new();
+        for (kernel, peers) in KERNELS {
+            for load in loads(harness, kernel)? {
+                let threads = load.threads;
+                rates.insert((threads, kernel), load.rate);
+                let peers = peers.split(' ').filter(|it| load.suits(it, &flags));
+                let peers: Vec<&str> = peers.collect();
+                ensure!(!peers.is_empty(), "{kernel}, {threads} threads: no peer");
+                for peer in peers {
+                    let ours = match peer {
+                        "--stream" => mixed(rates[&(threads, "copy")], load.rate),
+                        _ => load.rate,
+                    };
+                    let name = format!("{kernel}, {threads} threads, against {peer}");
+                    let theirs = load.measure(harness, peer).with_context(|| name.clone())?;
+                    pairs.entry(name).or_default().push([ours, theirs]);
+                }
             }
         }
+    }
+    for (name, pairs) in &pairs {
+        compare(name, pairs, &mut harness.claims)?;
     }
     Ok(())
 }
 
-impl Rounds {
-    fn add(&mut self, key: Key, ours: f64, theirs: Result<f64>) {
-        match theirs {
-            Ok(theirs) => self.pairs.entry(key).or_default().push((ours, theirs)),
-            Err(error) => {
-                let why = format!("{error:#}");
-                self.failures.entry(key).or_insert((0, why)).0 += 1;
-            }
-        }
-    }
+fn compare(name: &str, pairs: &[[f64; 2]], claims: &mut Claims) -> Result<()> {
+    let median = |of: fn(&[f64; 2]) -> f64| Median::of(&pairs.iter().map(of).collect::<Vec<_>>());
+    let (ours, theirs) = (median(|it| it[0] / 1e9)?, median(|it| it[1] / 1e9)?);
+    let ratio = median(|it| it[0] / it[1])?;
+    let rounds_below = |limit: f64| pairs.iter().filter(|it| it[0] / it[1] < limit).count();
+    let (below, far) = (rounds_below(1.0), rounds_below(RATIO_FAR));
+    let found = format!(
+        "{name}: {ours} GB/s, {theirs} GB/s, ratio {ratio}, below in {below} rounds, by 5 % {far}"
+    );
+    let is_below = ratio.median < RATIO_MIN && below >= ROUNDS_BELOW;
+    claims.add(&found, "not below", !is_below && far < ROUNDS_FAR_BELOW);
+    Ok(())
 }
 
-/// Checks that every peer answered in every round, that every kernel has a peer, and that numalab
-/// is below none.
-fn judge(rounds: &Rounds, claims: &mut Claims) {
-    for ((threads, peer), (count, why)) in &rounds.failures {
-        let name = format!("{} with {threads} threads", peer.name());
-        claims.not_compared(&name, &format!("it failed in {count} rounds: {why}"));
-    }
-    let failed = |key: &Key| rounds.failures.contains_key(key);
-    let compared: Vec<_> = rounds
-        .pairs
-        .iter()
-        .filter(|(key, _)| !failed(key))
-        .collect();
-    if rounds.own.is_empty() {
-        claims.not_compared("numalab bandwidth", "nothing was measured");
-    }
-    for (threads, kernel) in &rounds.own {
-        let is_peer = |(of, peer): &Key| of == threads && peer.does.is_of(kernel);
-        if !compared.iter().any(|(key, _)| is_peer(key)) {
-            let name = format!("{kernel} of numalab with {threads} threads");
-            claims.not_compared(&name, "it has no peer here");
-        }
-    }
-    for ((threads, peer), pairs) in compared {
-        compare(*threads, peer, pairs, claims);
-    }
-}
-
-/// Measures a kernel with all threads of the first node and with one; returns the CPUs, the bytes
-/// and the rate of each.
-fn own_rates(numalab: &OwnBinary, kernel: &str) -> Result<Vec<(Load, f64)>> {
-    let arguments = ["bandwidth", "--kernel", kernel, "--anyway"];
-    numalab.json(&[&arguments[..], &["--rounds", "1", "--json"]].concat())?;
-    let run = numalab.last_run()?;
+/// Measures a kernel with all threads of the first node and with one.
+fn loads(harness: &Harness, kernel: &str) -> Result<Vec<Load>> {
+    let run = harness.stored(&["bandwidth", "--kernel", kernel, "--anyway", "--rounds", "1"])?;
     let cases = run["cases"].as_array().context("a run has cases")?;
-    let first = cases.first().context("a run has a case")?;
     let one = cases.iter().find(|case| {
         let name = case["name"].as_str().unwrap_or_default();
         name.starts_with("threads-1-on-")
     });
-    let cases = [Some(first), one].into_iter().flatten();
-    cases.map(own_rate).collect()
+    let cases = [cases.first(), one].into_iter().flatten();
+    cases.map(Load::of).collect()
 }
 
-fn own_rate(case: &Value) -> Result<(Load, f64)> {
-    let trial = &case["trials"][0];
-    let cpus = case["placement"]["cpus"].as_str().context("CPUs")?;
-    let load = Load {
-        cpus: cpus_of(cpus)?,
-        bytes: trial["kernel"]["working_set_bytes"]
-            .as_u64()
-            .context("a case has a working set")?,
-    };
-    let rate = trial["value"].as_f64();
-    Ok((load, rate.with_context(|| format!("{trial} has no value"))?))
-}
-
-/// Parses a list in the kernel's format, such as `0-3,8`.
-fn cpus_of(list: &str) -> Result<Vec<u64>> {
-    let mut cpus = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.parse::<u64>().with_context(|| format!("CPUs {list}"));
-        cpus.extend(number(first)?..=number(last)?);
+impl Load {
+    fn of(case: &Value) -> Result<Self> {
+        let cpus = case["placement"]["cpus"].as_str().context("CPUs")?;
+        // In the kernel's format, such as `0-3,8`.
+        let count = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            Some(last - first + 1)
+        };
+        let threads: Option<usize> = cpus.split(',').map(count).sum();
+        Ok(Load {
+            cpus: cpus.to_owned(),
+            threads: threads.with_context(|| format!("CPUs {cpus}"))?,
+            bytes: number(case, "/trials/0/kernel/working_set_bytes")? as u64,
+            rate: number(case, "/trials/0/value")?,
+        })
     }
-    Ok(cpus)
+
+    /// Whether a peer can run with these threads on a processor with these flags.
+    fn suits(&self, peer: &str, flags: &[&str]) -> bool {
+        let needs = [("avx512", "avx512f"), ("avx", "avx"), ("sse", "sse2")];
+        let flag = needs.iter().find(|(part, _)| peer.contains(part));
+        let is_able = flag.is_none_or(|(_, flag)| flags.contains(flag));
+        is_able && (!peer.starts_with("-t") || self.threads == 1)
+    }
+
+    /// Has a peer do the same; returns its bytes per second.
+    fn measure(&self, harness: &Harness, peer: &str) -> Result<f64> {
+        let Load { threads, bytes, .. } = self;
+        let (program, words, rates) = match peer {
+            // It sizes its own arrays, each four times the last-level cache: it reads what it has
+            // just written, so part of smaller arrays would come from the cache.
+            "--stream" => {
+                let words = format!("--stream-madvise hugepage --timeout 6 {peer} {threads}");
+                (STRESS, words, *threads)
+            }
+            "-t0" | "-t1" | "-t2" => (MBW, format!("-q -n 10 {peer} {}", (bytes >> 20) / 2), 1),
+            _ => {
+                let words = format!("-t {peer} -w N:{}kB:{threads} -i 20", bytes / 1000);
+                (LIKWID, words, 1)
+            }
+        };
+        let mut command = Command::new("taskset");
+        command.args(["-c", &self.cpus, program.0]);
+        command.args(words.split(' '));
+        let output = harness
+            .supervisor
+            .output(command.env(HUGE_PAGES.0, HUGE_PAGES.1))?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let found: Vec<f64> = text.lines().filter_map(rate).collect();
+        let is_whole = output.status.success() && found.len() >= rates;
+        ensure!(is_whole, "it ended with {}: {text}", output.status);
+        Ok(match peer {
+            "-t2" => Median::of(&found)?.median,
+            // It counts one of the arrays.
+            "-t0" | "-t1" => 2.0 * Median::of(&found)?.median,
+            _ => found.iter().sum(),
+        })
+    }
 }
 
-fn compare(threads: usize, peer: &Peer, pairs: &[(f64, f64)], claims: &mut Claims) {
-    let spread = |value: fn(&(f64, f64)) -> f64| {
-        let values: Vec<f64> = pairs.iter().map(value).collect();
-        Spread::of(&values).map(|spread| spread.divided_by(1e9))
-    };
-    let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| ours / theirs).collect();
-    let (ours, theirs) = (spread(|pair| pair.0), spread(|pair| pair.1));
-    let Some(((ours, theirs), ratio)) = ours.zip(theirs).zip(Spread::of(&ratios)) else {
-        return;
-    };
-    let rounds_below = |limit: f64| ratios.iter().filter(|ratio| **ratio < limit).count();
-    let (below, far) = (rounds_below(1.0), rounds_below(RATIO_FAR));
-    let found = format!(
-        "{threads} threads, {} of numalab {ours} GB/s, {} {theirs} GB/s: ratio {ratio}, below in \
-         {below} of {} rounds, by 5 % in {far}",
-        peer.does.name(),
-        peer.name(),
-        ratios.len()
-    );
-    let is_below = ratio.median < RATIO_MIN && below >= ROUNDS_BELOW;
-    let is_far_below = far >= ROUNDS_FAR_BELOW;
-    claims.add(&found, "not below", !is_below && !is_far_below);
+/// Returns the bytes per second in a line of `likwid-bench`, of a run of `mbw`, or of an instance
+/// of `stress-ng`, whose megabytes are 2^20 bytes.
+///
+/// ```text
+/// MByte/s:  53728.89
+/// 0 Method: DUMB Elapsed: 0.00090 MiB: 16.00000 Copy: 17857.143 MiB/s
+/// AVG Method: DUMB Elapsed: 0.00295 MiB: 16.00000 Copy: 5424.648 MiB/s
+/// stress-ng: info:  [31] stream: memory rate: 12345.67 MB read/sec, 8230.45 MB write/sec, …
+/// ```
+fn rate(line: &str) -> Option<f64> {
+    let mib = f64::from(1 << 20);
+    if let Some(rate) = line.strip_prefix("MByte/s:") {
+        return Some(rate.trim().parse::<f64>().ok()? * 1e6);
+    }
+    if let Some((_, rates)) = line.split_once("memory rate: ") {
+        let (read, rest) = rates.split_once(" MB read/sec, ")?;
+        let (write, _) = rest.split_once(" MB write/sec")?;
+        return Some((read.parse::<f64>().ok()? + write.parse::<f64>().ok()?) * mib);
+    }
+    let (run, rate) = line.split_once("Copy: ")?;
+    let rate: f64 = rate.strip_suffix(" MiB/s")?.parse().ok()?;
+    (!run.starts_with("AVG")).then_some(rate * mib)
 }
 
 /// Returns the rate of copy, scale, add and triad in turn: two kernels that move 16 bytes per
@@ -208,94 +215,58 @@ fn mixed(copy: f64, triad: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::anyhow;
+    use serde_json::json;
 
-    use super::{Claims, KERNELS, PEERS, ROUNDS, Rounds, compare, cpus_of, judge, mixed};
+    use super::{Claims, Load, ROUNDS, compare, mixed, rate};
 
     #[test]
-    fn a_mix_lies_between_its_kernels() {
-        assert_eq!(mixed(10.0, 10.0), 10.0);
+    fn bytes_are_those_that_a_program_reads_and_writes() {
+        let check = |text: &str, expected: &[f64]| {
+            assert_eq!(text.lines().filter_map(rate).collect::<Vec<_>>(), expected);
+        };
+        check(
+            "Time:\t\t\t1.4e-03 sec\nMByte/s:\t\t53728.00\n",
+            &[53_728e6],
+        );
+        let gib = f64::from(1u32 << 30);
+        let mbw = "0\tMethod: DUMB\tElapsed: 0.1\tMiB: 16.00000\tCopy: 1024.000 MiB/s\n\
+            AVG\tMethod: DUMB\tElapsed: 0.1\tMiB: 16.00000\tCopy: 900.000 MiB/s\n";
+        check(mbw, &[gib]);
+        let stress = "stress-ng: info:  [31] stream: memory rate: 600.00 MB read/sec, 424.00 MB \
+            write/sec, 1028.81 double precision Mflop/sec (instance 0)";
+        check(stress, &[gib]);
+        check("stream: run duration too short", &[]);
         assert!((mixed(10.0, 20.0) - 80.0 / 5.6).abs() < 1e-12);
     }
 
     #[test]
-    fn lists_of_cpus_are_read() {
-        assert_eq!(cpus_of("0-2,8").unwrap(), [0, 1, 2, 8]);
-        assert!(cpus_of("").is_err());
-        assert!(cpus_of("a-b").is_err());
+    fn a_peer_runs_as_numalab_did_or_is_left_out() {
+        let trial = json!({ "value": 2.5, "kernel": { "working_set_bytes": 4096 } });
+        let load = |cpus: &str| {
+            Load::of(&json!({ "placement": { "cpus": cpus }, "trials": [trial] })).unwrap()
+        };
+        assert_eq!(load("0-2,8").threads, 4);
+        assert!(!load("0-1").suits("-t0", &[]) && load("1").suits("-t0", &[]));
+        let avx = ["sse2", "avx"];
+        assert!(load("0").suits("load_avx", &avx));
+        assert!(!load("0").suits("load_avx512", &avx));
     }
 
     #[test]
     fn a_peer_that_moves_more_is_told() {
-        let check = |ratios: [f64; ROUNDS], is_met: bool| {
-            let pairs: Vec<(f64, f64)> = ratios.map(|ratio| (ratio * 30e9, 30e9)).into();
-            let mut claims = Claims::default();
-            compare(1, &PEERS[0], &pairs, &mut claims);
-            assert_eq!(claims.conclude().is_ok(), is_met, "{ratios:?}");
-        };
         // This many rounds at a ratio, the others above 1.
-        let with = |count: usize, ratio: f64| {
-            let mut ratios = [1.1; ROUNDS];
-            ratios[..count].fill(ratio);
-            ratios
-        };
-        check(with(11, 1.0), true);
-        check(with(11, 0.99), true);
-        check(with(11, 0.97), false);
-        check(with(10, 0.97), false);
-        check(with(9, 0.97), true);
-        check(with(9, 0.9), false);
-        check(with(8, 0.9), false);
-        check(with(7, 0.9), true);
-    }
-
-    /// Returns rounds in which one thread measures every kernel and every peer is as fast as
-    /// numalab, except those that fail.
-    fn rounds(fails: impl Fn(usize, &str) -> bool) -> Rounds {
-        let mut rounds = Rounds {
-            own: KERNELS.map(|kernel| (1, kernel)).into(),
-            ..Rounds::default()
-        };
-        for round in 0..ROUNDS {
-            for peer in PEERS {
-                let theirs = match fails(round, &peer.name()) {
-                    true => Err(anyhow!("no such program")),
-                    false => Ok(30e9),
-                };
-                rounds.add((1, *peer), 30e9, theirs);
-            }
-        }
-        rounds
-    }
-
-    #[test]
-    fn peers_that_fail_are_told() {
-        let check = |rounds: Rounds, expected: &[&str]| {
+        let check = |count: usize, ratio: f64, is_met: bool| {
+            let mut pairs = [[1.1, 1.0]; ROUNDS];
+            pairs[..count].fill([ratio, 1.0]);
             let mut claims = Claims::default();
-            judge(&rounds, &mut claims);
-            let said = claims
-                .conclude()
-                .err()
-                .map_or(String::new(), |it| it.to_string());
-            assert_eq!(said.is_empty(), expected.is_empty(), "{said}");
-            for part in expected {
-                assert!(said.contains(part), "{part} is not in {said}");
-            }
+            compare("it", &pairs, &mut claims).unwrap();
+            assert_eq!(claims.conclude().is_ok(), is_met, "{count} {ratio}");
         };
-        check(rounds(|_, _| false), &[]);
-        let all = ["it failed in 11 rounds: no such program", "read of numalab"];
-        check(rounds(|_, _| true), &all);
-        let one = ["mbw -t0 with 1 threads was not compared: it failed in 1 rounds"];
-        check(rounds(|round, name| round == 3 && name == "mbw -t0"), &one);
-        check(Rounds::default(), &["nothing was measured"]);
-        // A processor that can run none of the peers of a kernel.
-        let mut without = rounds(|_, _| false);
-        without
-            .pairs
-            .retain(|(_, peer), _| !peer.does.is_of("read"));
-        check(
-            without,
-            &["read of numalab with 1 threads was not compared"],
-        );
+        check(11, 1.0, true);
+        check(11, 0.99, true);
+        check(10, 0.97, false);
+        check(9, 0.97, true);
+        check(8, 0.9, false);
+        check(7, 0.9, true);
     }
 }

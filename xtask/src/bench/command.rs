@@ -3,49 +3,41 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 
+use super::harness::Harness;
 use super::{
-    bandwidth, bind, first_touch, inspect, latency, latency_repeated, logical_reads, matrix_time,
-    parallel_scan, postgres, relocate, relocate_stall, start_up, verdict, watch,
+    bandwidth, bind, first_touch, inspect, latency, logical_reads, matrix_time, parallel_scan,
+    postgres, relocate, relocate_stall, start_up, verdict, watch,
 };
 use crate::arguments::Bench;
+use crate::package;
 
 /// Runs one benchmark, prints what it found, and fails if one of its claims is not met.
-pub(crate) fn run(
-    bench: Bench,
-    repeat: Option<u32>,
-    only: Option<&str>,
-    limit: Option<Duration>,
-) -> Result<ExitCode> {
-    let limit = limit.unwrap_or_else(|| usual_limit(bench));
-    if let (Some(repeats), true) = (repeat, bench != Bench::Verdict) {
-        if bench != Bench::Latency {
-            bail!("only `latency` and `verdict` can be repeated");
-        }
-        latency_repeated::run(repeats, limit)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if only.is_some() && bench != Bench::Move {
-        bail!("only `move` has cases of its own");
-    }
-    match bench {
-        Bench::Alternation => verdict::run_alternation(limit)?,
-        Bench::Bandwidth => bandwidth::run(limit)?,
-        Bench::Bind => bind::run(limit)?,
-        Bench::FirstTouch => first_touch::run(limit)?,
-        Bench::Inspect => inspect::run(limit)?,
-        Bench::Latency => latency::run(limit)?,
-        Bench::LogicalReads => logical_reads::run(limit)?,
-        Bench::MatrixTime => matrix_time::run(limit)?,
-        Bench::Move => relocate::run(only, limit)?,
-        Bench::MoveStall => relocate_stall::run(limit)?,
-        Bench::ParallelScan => parallel_scan::run(limit)?,
-        Bench::Postgres => postgres::run(limit)?,
-        Bench::StartUp => start_up::run(limit)?,
-        Bench::Verdict => verdict::run(repeat, limit)?,
-        Bench::Watch => watch::run(limit)?,
-    }
+pub(crate) fn run(bench: Bench, only: Option<&str>, limit: Option<Duration>) -> Result<ExitCode> {
+    let is_usual = only.is_none() || bench == Bench::Move;
+    ensure!(is_usual, "only `move` has cases of its own");
+    // Before the program as it is built, which goes to the same place first.
+    let packaged = (bench == Bench::Bind).then(package::build).transpose()?;
+    let mut harness = Harness::start(limit.unwrap_or_else(|| usual_limit(bench)))?;
+    let it = &mut harness;
+    match (bench, packaged) {
+        (Bench::Bind, packaged) => bind::run(it, &packaged.unwrap_or_default()),
+        (Bench::Bandwidth, _) => bandwidth::run(it),
+        (Bench::FirstTouch, _) => first_touch::run(it),
+        (Bench::Inspect, _) => inspect::run(it),
+        (Bench::Latency, _) => latency::run(it),
+        (Bench::LogicalReads, _) => logical_reads::run(it),
+        (Bench::MatrixTime, _) => matrix_time::run(it),
+        (Bench::Move, _) => relocate::run(it, only),
+        (Bench::MoveStall, _) => relocate_stall::run(it),
+        (Bench::ParallelScan, _) => parallel_scan::run(it),
+        (Bench::Postgres, _) => postgres::run(it),
+        (Bench::StartUp, _) => start_up::run(it),
+        (Bench::Verdict, _) => verdict::run(it),
+        (Bench::Watch, _) => watch::run(it),
+    }?;
+    harness.claims.conclude()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,6 @@
 /* Shares a sparse object of BYTES among COUNT processes: the last has touched a page every STEP bytes
- * of the first TOUCHED, as a server's writer does, each other a little. Prints the id of the first
- * when all wait: ./many_processes BYTES TOUCHED STEP COUNT. They end with the first. */
+ * of the first TOUCHED, as a server's writer does, each other a little. Writes the id of the first
+ * to READY when all wait: many_processes BYTES TOUCHED STEP COUNT READY. They end with the first. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static const size_t OF_EACH = 1 << 20;
 
 int main(int count, char **words)
 {
-    if (count != 5)
+    if (count != 6)
         return 2;
     size_t bytes = strtoull(words[1], 0, 10), touched = strtoull(words[2], 0, 10);
     size_t step = strtoull(words[3], 0, 10);
@@ -50,8 +50,11 @@ int main(int count, char **words)
         if (read(ready[0], &byte, 1) != 1)
             return 1;
     }
-    printf("%d\n", first);
-    fflush(stdout);
+    FILE *said = fopen(words[5], "w");
+    if (!said)
+        return 1;
+    fprintf(said, "%d\n", first);
+    fclose(said);
     for (;;)
         pause();
 }

@@ -1,8 +1,9 @@
-/* page_holder MIB COUNT KIND READY: has MIB MiB of shared memory (KIND memfd, or memfd-huge for pages
-   of 2 MiB) mapped in COUNT processes, writes its process id to READY once all of them have read it,
+/* page_holder MIB COUNT KIND READY: has MIB MiB of shared memory (KIND memfd, memfd-huge for pages of
+   2 MiB, or the path of a new file) mapped in COUNT processes, writes its process id to READY once all of them have read it,
    and waits to be killed. Each of them reads all of it again at SIGUSR1. It has hardly any private
    memory, which migratepages moves, too. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <linux/memfd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,9 @@ int main(int count, char **arguments) {
     bytes = strtoull(arguments[1], NULL, 10) << 20;
     int is_huge = strcmp(arguments[3], "memfd-huge") == 0, processes = atoi(arguments[2]), ready[2];
     page = is_huge ? 2 << 20 : 4096;
-    int file = memfd_create("numalab-bench", is_huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0);
+    int file = arguments[3][0] == '/'
+        ? open(arguments[3], O_RDWR | O_CREAT | O_EXCL, 0600)
+        : memfd_create("numalab-bench", is_huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0);
     if (file < 0 || ftruncate(file, (off_t)bytes) != 0 || pipe(ready) != 0) return 1;
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED) return 1;

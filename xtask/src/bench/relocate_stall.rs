@@ -3,55 +3,37 @@
 //! `migratepages` and the kernel's NUMA balancing (`numalab balance`) bring it to their node, in
 //! turns. A guest is emulated: only ratios to the times with nothing moving count.
 
-use std::time::Duration;
+use anyhow::{Result, ensure};
 
-use anyhow::{Context, Result, bail, ensure};
-
-use super::c_program;
 use super::claims::Claims;
-use super::own_binary;
-use super::relocate::in_guest;
-use super::spread::Spread;
+use super::harness::Harness;
+use super::holder::PAGE_HOLDER;
+use super::relocate::{in_guest, lines};
+use super::turns::Turns;
 use crate::guest::{self, Options, Relay};
-use crate::repository;
 
 const READER: &str = include_str!("page_reader.c");
 const SCRIPT: &str = include_str!("relocate_stall.sh");
 /// Size of the segment in MiB: the script has it as `MIB`. Beside two sessions that read, an
 /// emulated guest moves little more than 1 MiB in a second.
 const MIB: u64 = 16;
-/// How the memory is moved, and what that is.
-const MOVERS: [(&str, &str); 3] = [
-    ("numalab", "numalab move"),
-    ("migratepages", "migratepages"),
-    ("balancing", "numalab balance"),
-];
+/// How the memory is moved, as the script names it.
+const NAMES: [&str; 4] = ["nothing", "numalab", "migratepages", "balancing"];
+/// What is compared with nothing moving: reads of both sessions, and times of the reads of the one
+/// that waited longer.
+const FIGURES: [&str; 4] = ["reads in a second", "p99", "p99.9", "longest"];
 /// The median of the p99 while numalab moves, as a multiple of that while migratepages does, at
 /// most (docs/move.md has what was measured). The 99.9th percentile says more about the few CPUs of
 /// the host, which the emulated ones share, and is only printed.
 const P99_MAX: f64 = 1.5;
 
-/// A spell of reading: pages on the other node afterwards, how long it took, reads of both
-/// sessions, and of the session that waited longer, two percentiles and the longest of its reads.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Spell {
-    pages: f64,
-    seconds: f64,
-    reads: f64,
-    p99_ns: f64,
-    p999_ns: f64,
-    longest_ns: f64,
-}
-
-/// Builds, boots, and prints what sessions wait for; fails if not every page moved, or if sessions
-/// wait longer for numalab than for migratepages.
-pub(super) fn run(limit: Duration) -> Result<()> {
-    let folder = repository::target().join("bench");
-    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let reader = c_program::build(&folder, "page_reader", READER, "-O1")?;
+/// Fails if not every page moved, or if sessions wait longer for numalab than for migratepages.
+pub(super) fn run(harness: &mut Harness) -> Result<()> {
+    let reader = harness.c_program("page_reader", READER)?;
+    let holder = harness.c_program(PAGE_HOLDER.0, PAGE_HOLDER.1)?;
     let options = Options {
-        timeout: limit,
-        binaries: vec![own_binary::release()?, reader],
+        timeout: harness.supervisor.time_left(),
+        binaries: vec![harness.binary.clone(), reader, holder],
         ..Options::of(guest::find("two-node")?)
     };
     println!("NAME PAGES-MOVED MS, and of both sessions READS P99-NS P999-NS LONGEST-NS:");
@@ -60,124 +42,51 @@ pub(super) fn run(limit: Duration) -> Result<()> {
         &SCRIPT.replace("MIB", &MIB.to_string()),
         Relay::Pass,
     )?;
-    println!("Emulated two-node guest: ratios only. Medians of the rounds (least to most)");
-    let mut claims = Claims::default();
-    let idle = spells(&text, "nothing")?;
-    for (name, words) in MOVERS {
-        let moving = spells(&text, name)?;
-        print!("{}", summary(words, &moving, &idle)?);
-    }
-    judge(&text, &mut claims)?;
-    claims.conclude()
+    judge(&text, &mut harness.claims)
 }
 
 fn judge(text: &str, claims: &mut Claims) -> Result<()> {
-    let (ours, theirs) = (spells(text, "numalab")?, spells(text, "migratepages")?);
-    let all = (MIB << 20 >> 12) as f64;
-    let pages = spread(&ours, |it| it.pages)?;
-    let is_all = pages.least >= all;
-    claims.add(
-        &format!("numalab moved {pages} pages"),
-        "all of them",
-        is_all,
-    );
-    let ratio = ratios(&ours, &theirs, |it| it.p99_ns)?;
-    claims.add(
-        &format!("p99 of a read while numalab moves, by that while migratepages does: {ratio}"),
-        &format!("at most {P99_MAX} times"),
-        ratio.median <= P99_MAX,
-    );
-    Ok(())
-}
-
-fn summary(words: &str, moving: &[Spell], idle: &[Spell]) -> Result<String> {
-    Ok(format!(
-        "{words}: {} pages moved in {} s\n  by what it is with nothing moving:\n  \
-         reads in a second {}\n  p99 of a read {}\n  p99.9 of a read {}\n  longest read {}\n",
-        spread(moving, |it| it.pages)?,
-        spread(moving, |it| it.seconds)?,
-        ratios(moving, idle, |it| it.reads / it.seconds)?,
-        ratios(moving, idle, |it| it.p99_ns)?,
-        ratios(moving, idle, |it| it.p999_ns)?,
-        ratios(moving, idle, |it| it.longest_ns)?,
-    ))
-}
-
-fn spread(spells: &[Spell], of: impl Fn(&Spell) -> f64) -> Result<Spread> {
-    let values: Vec<f64> = spells.iter().map(of).collect();
-    Spread::of(&values).context("there are no rounds")
-}
-
-/// The ratios of what `of` says, round by round.
-fn ratios(ours: &[Spell], theirs: &[Spell], of: impl Fn(&Spell) -> f64) -> Result<Spread> {
-    ensure!(ours.len() == theirs.len(), "not as many rounds of each");
-    let ratio = |(one, other): (&Spell, &Spell)| of(one) / of(other);
-    let ratios: Vec<f64> = ours.iter().zip(theirs).map(ratio).collect();
-    Spread::of(&ratios).context("there are no rounds")
-}
-
-/// The spells with this name, in the order of the rounds.
-fn spells(text: &str, name: &str) -> Result<Vec<Spell>> {
-    let prefix = format!("{name} ");
-    let lines = text.lines().filter_map(|line| line.strip_prefix(&prefix));
-    let spells = lines.map(|line| {
-        let numbers: Vec<f64> = line.split(' ').flat_map(str::parse).collect();
-        let [pages, ms, ref sessions @ ..] = numbers[..] else {
-            bail!("expected pages and time, found {line:?}");
-        };
-        let &[
-            reads,
-            p99,
-            p999,
-            longest,
-            reads_too,
-            p99_too,
-            p999_too,
-            longest_too,
-        ] = sessions
-        else {
-            bail!("expected four numbers of each of two sessions, found {line:?}");
-        };
-        ensure!(
-            reads > 0.0 && reads_too > 0.0,
-            "a session did not read: {line:?}"
-        );
-        Ok(Spell {
-            pages,
-            seconds: ms / 1e3,
-            reads: reads + reads_too,
-            p99_ns: p99.max(p99_too),
-            p999_ns: p999.max(p999_too),
-            longest_ns: longest.max(longest_too),
-        })
-    });
-    let spells = spells.collect::<Result<Vec<_>>>()?;
-    ensure!(!spells.is_empty(), "nothing was said of {name}: {text}");
-    Ok(spells)
+    let mut turns = Turns::default();
+    for name in NAMES {
+        for [pages, ms, reads, p99, p999, longest, others @ ..] in lines::<10>(text, name)? {
+            let [reads_too, p99_too, p999_too, longest_too] = others;
+            let is_read = reads > 0.0 && reads_too > 0.0;
+            ensure!(is_read, "a session did not read beside {name}");
+            for (figure, value) in [
+                ("pages", pages),
+                ("seconds", ms / 1e3),
+                ("reads in a second", (reads + reads_too) / ms * 1e3),
+                ("p99", p99.max(p99_too)),
+                ("p99.9", p999.max(p999_too)),
+                ("longest", longest.max(longest_too)),
+            ] {
+                turns.note(&format!("{name}: {figure}"), value);
+            }
+        }
+    }
+    for name in &NAMES[1..] {
+        println!("{name}, by what it is with nothing moving:");
+        for figure in FIGURES {
+            let ratio = turns.ratio(&format!("{name}: {figure}"), &format!("nothing: {figure}"))?;
+            println!("  {figure} {ratio}");
+        }
+    }
+    let pages = turns.figures("numalab: pages");
+    let is_all = pages.iter().all(|pages| *pages >= (MIB << 20 >> 12) as f64);
+    claims.add(&format!("numalab moved {pages:?}"), "all pages", is_all);
+    claims.at_most_times(&turns, "numalab: p99", P99_MAX, "migratepages: p99")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Claims, judge};
 
     #[test]
     fn the_session_that_waits_longer_counts() {
         let text = "nothing 0 3000 9 100 200 4000 9 200 300 2000\n\
+                    balancing 0 3000 9 100 200 4000 9 200 300 2000\n\
                     numalab 4096 1500 9 300 400 8000 9 100 900 9000\n\
                     migratepages 4096 1500 9 200 700 900 9 250 600 800\n";
-        let (idle, ours) = (
-            spells(text, "nothing").unwrap(),
-            spells(text, "numalab").unwrap(),
-        );
-        let said = summary("it", &ours, &idle).unwrap();
-        for expected in [
-            "reads in a second 2.00 (2.00 to 2.00)",
-            "p99 of a read 1.50 (1.50 to 1.50)",
-            "p99.9 of a read 3.00 (3.00 to 3.00)",
-            "longest read 2.25 (2.25 to 2.25)",
-        ] {
-            assert!(said.contains(expected), "{said}");
-        }
         let is_met = |text: &str| {
             let mut claims = Claims::default();
             judge(text, &mut claims).unwrap();
@@ -186,7 +95,8 @@ mod tests {
         assert!(is_met(text));
         assert!(!is_met(&text.replace("9 300 400", "9 400 400")));
         assert!(!is_met(&text.replace("numalab 4096", "numalab 4095")));
-        assert!(spells("numalab 1 2 3\n", "numalab").is_err());
-        assert!(spells("", "numalab").is_err());
+        let mut claims = Claims::default();
+        assert!(judge(&text.replace("1500 9 300", "1500 0 300"), &mut claims).is_err());
+        assert!(judge("", &mut claims).is_err());
     }
 }

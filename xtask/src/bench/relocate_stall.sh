@@ -28,7 +28,7 @@ by_balancing() { beside balancing numalab balance $pid --for 20; back; }
 # A session that had its pages near to it in the round before would be scanned after up to 60 s.
 mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 echo 5000 >/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms || exit 1
-numactl --membind=0 python3 /tmp/shared_memory.py MIB 1 $segment /tmp/ready >/tmp/out 2>&1 &
+numactl --membind=0 page_holder MIB 1 $segment /tmp/ready &
 while ! [ -s /tmp/ready ]; do sleep 0.1; done
 pid=$(cat /tmp/ready)
 for reader in 1 2; do

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::guard;
 use crate::program::Interrupt;
 
 /// Interval at which a waiting benchmark checks whether it was asked to stop.
@@ -18,12 +17,6 @@ pub(super) struct Supervisor {
     interrupt: Interrupt,
     deadline: Instant,
     limit: Duration,
-}
-
-/// The output of a program, and whether it was killed at its limit.
-pub(super) struct Finished {
-    pub output: Output,
-    pub is_past_limit: bool,
 }
 
 impl Supervisor {
@@ -55,17 +48,14 @@ impl Supervisor {
 
     /// Runs a program to its end; fails if the benchmark's time runs out first.
     pub(super) fn output(&self, command: &Command) -> Result<Output> {
-        let finished = self.output_within(command, self.limit)?;
-        if finished.is_past_limit {
-            let program = command.get_program().display();
-            let limit = self.limit.as_secs_f64();
-            bail!("{program} was ended: the benchmark is not done within its {limit:.0} s");
-        }
-        Ok(finished.output)
+        let output = self.output_within(command, self.limit)?;
+        self.check()?;
+        Ok(output)
     }
 
-    /// Runs a program to its end, or until this limit or that of the benchmark.
-    pub(super) fn output_within(&self, command: &Command, limit: Duration) -> Result<Finished> {
+    /// Runs a program to its end, or until this limit: then its status is
+    /// [`crate::guard::PAST_LIMIT`].
+    pub(super) fn output_within(&self, command: &Command, limit: Duration) -> Result<Output> {
         let mut guard = self.guard(command, limit)?;
         guard.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Guarded::start(&mut guard)?;
@@ -75,16 +65,8 @@ impl Supervisor {
         std::thread::spawn(move || drop(sender.send(child.wait_with_output())));
         loop {
             match receiver.recv_timeout(LOOK_EVERY) {
-                Ok(output) => {
-                    self.interrupted()?;
-                    let output = output.context("cannot read what it says")?;
-                    let is_past_limit = output.status.code() == Some(guard::PAST_LIMIT.into());
-                    return Ok(Finished {
-                        output,
-                        is_past_limit,
-                    });
-                }
-                Err(RecvTimeoutError::Timeout) => self.interrupted()?,
+                Ok(output) => return output.context("cannot read what it says"),
+                Err(RecvTimeoutError::Timeout) => self.check()?,
                 Err(RecvTimeoutError::Disconnected) => bail!("nobody waits for the program"),
             }
         }
@@ -93,13 +75,6 @@ impl Supervisor {
     /// Starts a program that runs until the returned value is dropped, or the time is over.
     pub(super) fn start_guarded(&self, command: &Command) -> Result<Guarded> {
         Guarded::start(&mut self.guard(command, self.limit)?)
-    }
-
-    fn interrupted(&self) -> Result<()> {
-        match self.interrupt.signal() {
-            Some(signal) => bail!("stopped by signal {signal}"),
-            None => Ok(()),
-        }
     }
 
     /// Returns a command that runs another one under guard.

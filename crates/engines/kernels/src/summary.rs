@@ -14,9 +14,8 @@ pub(crate) const UNSTEADY_SHARE: f64 = 0.05;
 /// Half width added to an interval, as a share of the median, for what all rounds of a run have in
 /// common: the minutes in which they were measured. Beyond what their rounds explain, the medians
 /// of ten runs within two minutes scattered by 0.5 % (standard deviation), and those of ten others,
-/// an hour later, by 1.8 % (`cargo xtask bench latency --repeat 10`, a virtual machine with
-/// neighbours). Pooled this is 1.3 %; the 95 % interval of Student's distribution with 18 degrees
-/// of freedom makes it 2.8 %.
+/// an hour later, by 1.8 % (a virtual machine with neighbours). Pooled this is 1.3 %; the 95 %
+/// interval of Student's distribution with 18 degrees of freedom makes it 2.8 %.
 pub const BETWEEN_RUNS_SHARE: f64 = 0.028;
 
 /// Returns the cell of the medians of its rounds. One round is one value, however many windows it
