@@ -46,9 +46,21 @@ const KERNELS: [(&str, &str); 6] = [
     ("triad", "stream_avx stream_avx512 --stream"),
 ];
 /// The programs, and their packages.
-const LIKWID: (&str, &str) = ("likwid-bench", "likwid");
-const MBW: (&str, &str) = ("mbw", "mbw");
-const STRESS: (&str, &str) = ("stress-ng", "stress-ng");
+const PROGRAMS: [(&str, &str); 3] = [
+    ("likwid-bench", "likwid"),
+    ("mbw", "mbw"),
+    ("stress-ng", "stress-ng"),
+];
+
+/// Returns the program of a test.
+fn program(peer: &str) -> &'static str {
+    let [likwid, mbw, stress] = PROGRAMS.map(|(program, _)| program);
+    match peer {
+        "--stream" => stress,
+        "-t0" | "-t1" | "-t2" => mbw,
+        _ => likwid,
+    }
+}
 
 /// What numalab did, for a peer to do likewise.
 struct Load {
@@ -61,7 +73,7 @@ struct Load {
 
 /// Fails if numalab is below a peer; ends if a peer that this machine can run fails.
 pub(super) fn run(harness: &mut Harness) -> Result<()> {
-    for (program, package) in [LIKWID, MBW, STRESS] {
+    for (program, package) in PROGRAMS {
         packages::require_program(program, package)?;
     }
     let text = std::fs::read_to_string("/proc/cpuinfo").context("read /proc/cpuinfo")?;
@@ -82,7 +94,8 @@ pub(super) fn run(harness: &mut Harness) -> Result<()> {
                         "--stream" => mixed(rates[&(threads, "copy")], load.rate),
                         _ => load.rate,
                     };
-                    let name = format!("{kernel}, {threads} threads, against {peer}");
+                    let program = program(peer);
+                    let name = format!("{kernel}, {threads} threads, against {program} {peer}");
                     let theirs = load.measure(harness, peer).with_context(|| name.clone())?;
                     pairs.entry(name).or_default().push([ours, theirs]);
                 }
@@ -150,21 +163,21 @@ impl Load {
     /// Has a peer do the same; returns its bytes per second.
     fn measure(&self, harness: &Harness, peer: &str) -> Result<f64> {
         let Load { threads, bytes, .. } = self;
-        let (program, words, rates) = match peer {
+        let (words, rates) = match peer {
             // It sizes its own arrays, each four times the last-level cache: it reads what it has
             // just written, so part of smaller arrays would come from the cache.
             "--stream" => {
                 let words = format!("--stream-madvise hugepage --timeout 6 {peer} {threads}");
-                (STRESS, words, *threads)
+                (words, *threads)
             }
-            "-t0" | "-t1" | "-t2" => (MBW, format!("-q -n 10 {peer} {}", (bytes >> 20) / 2), 1),
+            "-t0" | "-t1" | "-t2" => (format!("-q -n 10 {peer} {}", (bytes >> 20) / 2), 1),
             _ => {
                 let words = format!("-t {peer} -w N:{}kB:{threads} -i 20", bytes / 1000);
-                (LIKWID, words, 1)
+                (words, 1)
             }
         };
         let mut command = Command::new("taskset");
-        command.args(["-c", &self.cpus, program.0]);
+        command.args(["-c", &self.cpus, program(peer)]);
         command.args(words.split(' '));
         let output = harness
             .supervisor
