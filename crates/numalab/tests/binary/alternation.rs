@@ -1,5 +1,7 @@
 //! Cases of a round that are up at once: their windows alternate, and a case without a window
 //! sleeps.
+//!
+//! Tests of experiment, instance.
 
 use std::time::Duration;
 

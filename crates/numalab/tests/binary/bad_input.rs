@@ -1,5 +1,7 @@
 //! Bad input on the command line, in experiment files and in captured machines: errors say what is
 //! wrong, where, and what was expected, and numalab never panics.
+//!
+//! Tests of experiment.
 
 use std::fs;
 

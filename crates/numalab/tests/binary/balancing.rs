@@ -1,5 +1,7 @@
 //! `numalab balance`: what cannot be balanced is refused and changes nothing; on two nodes, in a
 //! guest, every end leaves the policy that was there, and the kernel moves no more than it may.
+//!
+//! Tests of relocation, journal.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

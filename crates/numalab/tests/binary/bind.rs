@@ -1,5 +1,7 @@
 //! `numalab bind`: a program starts where requested, ends as it would without numalab, and the
 //! report says whether its placement took effect.
+//!
+//! Tests of placement, linux.
 
 use rustix::process::Signal;
 use serde_json::Value;

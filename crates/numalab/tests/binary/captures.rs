@@ -1,5 +1,7 @@
 //! A captured machine is judged elsewhere as it would be here, a capture holds no secrets, and an
 //! archive from another host can do no harm.
+//!
+//! Tests of residency, topology.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,5 +1,7 @@
 //! A container's seccomp profile refuses the calls that place memory and report where it is: what
 //! needs none of them works, the rest is refused with a hint.
+//!
+//! Tests of linux, placement, residency.
 
 use crate::environments::Environment;
 use crate::experiment_file::{ExperimentFile, SMALL};

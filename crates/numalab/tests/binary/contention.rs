@@ -1,4 +1,6 @@
 //! Many sessions on few blocks and few turns: sums stay right, and no session waits forever.
+//!
+//! Tests of instance.
 
 use rustix::process::Signal;
 use serde_json::Value;

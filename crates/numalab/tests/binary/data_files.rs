@@ -1,6 +1,8 @@
 //! `--data-files` on two nodes: cached pages of a file that a process has open but not mapped are
 //! found where they were written, nothing is read in to find them, and a cache far from the process
 //! is a finding that disappears once the process may run there.
+//!
+//! Tests of residency.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};

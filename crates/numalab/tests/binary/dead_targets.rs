@@ -1,5 +1,7 @@
 //! Targets that end before or during an inspection: they are refused, or listed as missing, and
 //! never get a figure.
+//!
+//! Tests of residency.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

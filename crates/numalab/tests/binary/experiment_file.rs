@@ -13,6 +13,12 @@ impl ExperimentFile {
         ))
     }
 
+    /// Makes it ask about memory.
+    pub(crate) fn about_memory(self) -> Self {
+        let (no, yes) = ("asks-about-memory = false", "asks-about-memory = true");
+        ExperimentFile(self.0.replace(no, yes))
+    }
+
     /// Adds a case that sets `keys`.
     pub(crate) fn case(mut self, name: &str, keys: &str) -> Self {
         self.0.push_str(&format!(

@@ -1,4 +1,6 @@
 //! `numalab explain` of a run made here, with and without the latencies of the machine.
+//!
+//! Tests of report.
 
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::Laboratory;

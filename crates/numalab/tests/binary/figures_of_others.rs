@@ -1,4 +1,6 @@
 //! Figures that others measured, imported from a table, and judged like numalab's own.
+//!
+//! Tests of report, import, store.
 
 use serde_json::Value;
 

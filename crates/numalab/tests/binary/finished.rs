@@ -1,6 +1,6 @@
 //! A numalab that has ended: its exit code and its output.
 
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Output};
 
 use serde_json::Value;
 
@@ -13,6 +13,15 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
+    /// Takes the output of a program that has ended.
+    pub(crate) fn of(output: Output) -> Self {
+        Finished {
+            status: output.status,
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Asserts that it ended with this exit code.
     #[track_caller]
     pub(crate) fn with_code(self, code: i32) -> Self {

@@ -1,4 +1,6 @@
 //! `numalab run` without an experiment, as new users run it, gives an answer in every environment.
+//!
+//! Tests of experiment.
 
 use crate::environments::Environment;
 use crate::laboratory::Laboratory;

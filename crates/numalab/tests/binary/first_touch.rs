@@ -1,5 +1,7 @@
 //! `numalab firsttouch` against programs that know what they touched, against a PostgreSQL server
 //! that reads a table into its buffers, and where it cannot see everything or anything.
+//!
+//! Tests of firsttouch.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -1,4 +1,6 @@
 //! `numalab firsttouch` on two nodes: every page is of the node whose CPU touched it first.
+//!
+//! Tests of firsttouch.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

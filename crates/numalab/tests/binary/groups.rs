@@ -1,5 +1,7 @@
 //! `numalab group`: groups are created, filled, changed, listed, deleted and undone on this
 //! machine's own cgroups.
+//!
+//! Tests of placement, journal.
 
 use std::path::{Path, PathBuf};
 

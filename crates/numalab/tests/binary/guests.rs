@@ -1,5 +1,46 @@
 //! Tests that run in guests only, one file per concept: what numalab does on real kernels with many
-//! nodes, against the kernel's own files. `xtask/src/guest_tests/table.rs` lists which run in which
+//! nodes, against the kernel's own files. `xtask/src/whole_test/table.rs` lists which run in which
 //! guest.
 
+mod balance_of_postgres;
+mod bandwidth;
+mod capabilities;
+mod doctor;
+mod firmware_table;
+mod group_systemd;
+mod held;
+mod holder;
+mod holders;
+mod inspect;
+mod inspect_instances;
+mod inspect_postgres;
+mod kernel_account;
+mod kernel_setting;
+mod kernel_settings;
+mod kernel_state;
+mod kernels;
+mod kills_of_a_sequence;
+mod kills_of_balance;
+mod latency;
+mod local_vs_remote;
+mod look;
+mod machine_state;
+mod mariadb_relations;
+mod measured_matrix;
+mod moves;
+mod moves_beside_undos;
+mod moves_of_postgres;
+mod numa_maps;
+mod own_memory;
+mod pages;
+mod placements;
+mod placing;
+mod pools;
+mod postgres_relations;
+mod random_kills;
+mod refused_moves;
+mod residency;
 mod scripts;
+mod shared_page_tables;
+mod trials;
+mod weights;

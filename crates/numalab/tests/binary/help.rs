@@ -1,5 +1,7 @@
 //! The help says what a command does and what question it answers, then the options, then one
 //! example.
+//!
+//! Tests of numalab.
 
 use model::exit::ExitCode;
 

@@ -1,4 +1,6 @@
 //! `numalab run … --hold CASE`: an instance stays up until it is asked to end.
+//!
+//! Tests of experiment, instance.
 
 use rustix::process::Signal;
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! Processes and files can have any name. Their names reach the terminal only as printable
 //! characters, and no name adds a line to the output.
+//!
+//! Tests of residency, live.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;

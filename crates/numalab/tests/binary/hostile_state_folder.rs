@@ -1,5 +1,7 @@
 //! numalab obeys the state folder and the journal, as root above all. So it refuses by name what
 //! others may have written there, and executes a line only if numalab itself could have written it.
+//!
+//! Tests of journal, store.
 
 use std::fs::{self, Permissions};
 use std::io::Write;

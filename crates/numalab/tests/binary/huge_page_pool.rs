@@ -1,14 +1,18 @@
-//! A pool of huge pages on node 0 for the duration of a test.
+//! A pool of huge pages on node 0 for the duration of a test, which no other test has meanwhile.
 
 use std::fs;
 
 use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
+use crate::turns::Turn;
 use crate::unmet_need::is_root;
 
 /// The pool of 2 MiB pages: `numalab pages`, and `numalab undo` when dropped.
-pub(crate) struct Pool<'a>(&'a Laboratory);
+pub(crate) struct Pool<'a> {
+    laboratory: &'a Laboratory,
+    _turn: Turn,
+}
 
 impl<'a> Pool<'a> {
     /// Makes the pool this large; `None`, said loudly, where that cannot be done.
@@ -16,8 +20,12 @@ impl<'a> Pool<'a> {
         if !is_root(test) {
             return None;
         }
+        let turn = Turn::of("pool");
         let set = laboratory.run(&["pages", "--set", &format!("0={pages}"), "--size", "2M"]);
-        let pool = Pool(laboratory);
+        let pool = Pool {
+            laboratory,
+            _turn: turn,
+        };
         if set.status.code() != Some(0) {
             let what = format!("it needs huge pages: {}", set.stderr);
             not_run(test, Need::Kernel, &what);
@@ -29,7 +37,7 @@ impl<'a> Pool<'a> {
 
 impl Drop for Pool<'_> {
     fn drop(&mut self) {
-        self.0.run(&["undo"]);
+        self.laboratory.run(&["undo"]);
     }
 }
 

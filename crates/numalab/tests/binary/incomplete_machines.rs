@@ -1,4 +1,6 @@
 //! Machines whose kernel or capture omits something are shown with all that is known about them.
+//!
+//! Tests of topology.
 
 use serde_json::Value;
 use testing::tree::Unpacked;

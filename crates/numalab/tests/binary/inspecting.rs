@@ -1,5 +1,7 @@
 //! `numalab inspect` of processes that end, change their mappings, have ten thousand of them, or
 //! live in another PID namespace: a partial answer that says so, never a crash or a wrong total.
+//!
+//! Tests of residency, linux.
 
 use std::io::{BufRead, BufReader};
 use std::process::Command;

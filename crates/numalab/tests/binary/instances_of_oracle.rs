@@ -1,5 +1,7 @@
 //! Processes and shared memory with the names and layouts that Oracle's have: titles with the SID,
 //! a file for each granule, threads where sessions are threads. No Oracle runs in tests.
+//!
+//! Tests of residency.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

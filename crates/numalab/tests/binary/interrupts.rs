@@ -1,4 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: finished trials are kept, everything else is undone.
+//!
+//! Tests of experiment, journal.
 
 use rustix::process::Signal;
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! Which changes are still in use: `numalab undo` looks for the process that made a change, not
 //! only for its id.
+//!
+//! Tests of journal.
 
 use std::fs;
 use std::io::Write;

@@ -1,11 +1,14 @@
 //! What numalab says of this machine against the kernel's own files. Guests run this, too, so that
 //! it holds on machines with many nodes, with sparse ids, and without CPUs or memory on a node.
+//!
+//! Tests of topology, linux.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
 
@@ -105,6 +108,27 @@ fn node_is_as_in(node: &Value, id: u64, folder: &Path) {
         .map(|pool| ["page_bytes", "total", "free"].map(|key| pool[key].as_u64().unwrap()))
         .collect();
     assert_eq!(found, pools, "node {id}");
+}
+
+/// If it were another, comparing numalab with its kernel would be worthless.
+#[test]
+fn the_guest_is_the_one_that_was_asked_for() {
+    let test = "the_guest_is_the_one_that_was_asked_for";
+    let Ok(asked) = std::env::var("NUMALAB_GUEST_NODES") else {
+        return not_run(
+            test,
+            Need::Guest,
+            "every guest runs it (cargo xtask test --only guest)",
+        );
+    };
+    let nodes = numbered(&Path::new(SYSTEM).join("node"), "node", "");
+    let shown = nodes.iter().map(|(id, folder)| {
+        let has_memory = !text(&folder.join("meminfo")).contains("MemTotal:              0 kB");
+        format!("{id}|{has_memory}|{}", text(&folder.join("distance")))
+    });
+    assert_eq!(shown.collect::<Vec<_>>().join("\n"), asked);
+    let document = Laboratory::new().document(&["topology", "--json"]);
+    assert_eq!(document["emulated"], true);
 }
 
 /// Where CPUs are many, threads have helped to read what each says before the program starts.

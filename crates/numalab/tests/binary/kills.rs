@@ -1,5 +1,7 @@
 //! `kill -9` of the coordinator: its processes end by themselves, what was stored stays, and
 //! `numalab undo` undoes the rest.
+//!
+//! Tests of journal, experiment, instance.
 
 use std::time::Duration;
 

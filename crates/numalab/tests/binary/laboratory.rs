@@ -1,16 +1,14 @@
 //! A numalab for one test: its state folder, its processes, and checks that nothing is left of
 //! them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use linux::Root;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use store::Store;
@@ -20,6 +18,7 @@ use crate::finished::Finished;
 use crate::leftovers;
 use crate::patience::{until, until_within};
 use crate::processes::{self, Process, Role};
+use crate::turns::wait_for_groups;
 use crate::user::{User, open_to_all};
 
 /// Killed processes may take this long to disappear.
@@ -34,22 +33,6 @@ pub(crate) const CACHE_OPTION: &str = "--last-level-cache";
 /// The variable that names another numalab than the one that cargo built: guests have the release
 /// in their PATH.
 const BINARY: &str = "NUMALAB_BINARY";
-
-/// Tests that measure shares of time run alone, the others in parallel.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-thread_local! {
-    /// Number of laboratories of this test. The first holds the lock for all of them: taking it
-    /// again would deadlock.
-    static LABORATORIES: Cell<u32> = const { Cell::new(0) };
-}
-
-#[expect(dead_code, reason = "held, not read")]
-enum Use {
-    Alone(RwLockWriteGuard<'static, ()>),
-    Shared(RwLockReadGuard<'static, ()>),
-    OfTheFirst,
-}
 
 /// Returns the numalab that is tested.
 pub(crate) fn binary() -> PathBuf {
@@ -66,28 +49,22 @@ pub(crate) struct Laboratory {
     names_before: BTreeSet<String>,
     coordinators: RefCell<Vec<u32>>,
     minds_others: bool,
-    _use: Use,
 }
 
 impl Laboratory {
     /// Creates a laboratory of the user who runs the tests.
     pub(crate) fn new() -> Self {
-        if LABORATORIES.get() > 0 {
-            return Self::using(Use::OfTheFirst);
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("state")).unwrap();
+        Laboratory {
+            folder,
+            launcher: Vec::new(),
+            binary: binary(),
+            segments_before: leftovers::segments_nobody_uses(),
+            names_before: leftovers::named_shared_memory(),
+            coordinators: RefCell::default(),
+            minds_others: false,
         }
-        // On cgroup v2 all groups share the controller that the first of them enabled.
-        let hierarchy = placement::hierarchy::find(&Root::live());
-        if hierarchy.is_ok_and(|hierarchy| hierarchy.version == 2) {
-            return Self::alone();
-        }
-        let guard = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-        Self::using(Use::Shared(guard))
-    }
-
-    /// Like [`Self::new`], but no other test of this binary runs meanwhile.
-    pub(crate) fn alone() -> Self {
-        let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        Self::using(Use::Alone(guard))
     }
 
     /// Creates a laboratory of another user, who can read a copy of the binary and write the state
@@ -99,22 +76,6 @@ impl Laboratory {
         laboratory.launcher = user.launcher();
         laboratory.use_a_copy();
         laboratory
-    }
-
-    fn using(use_: Use) -> Self {
-        LABORATORIES.set(LABORATORIES.get() + 1);
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("state")).unwrap();
-        Laboratory {
-            folder,
-            launcher: Vec::new(),
-            binary: binary(),
-            segments_before: leftovers::segments_nobody_uses(),
-            names_before: leftovers::named_shared_memory(),
-            coordinators: RefCell::default(),
-            minds_others: false,
-            _use: use_,
-        }
     }
 
     /// Runs a copy of the binary from now on; returns its path.
@@ -173,6 +134,7 @@ impl Laboratory {
 
     /// Returns the command with these arguments, not started yet.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        wait_for_groups(arguments);
         let binary = self.binary.to_str().unwrap().to_owned();
         let mut words = self.launcher.iter().chain([&binary]);
         let mut command = Command::new(words.next().unwrap());
@@ -307,7 +269,6 @@ impl Drop for Laboratory {
             kill(process.pid);
         }
         let _ = self.command(&["undo"]).output();
-        LABORATORIES.set(LABORATORIES.get() - 1);
     }
 }
 

@@ -33,6 +33,7 @@ mod scanning;
 mod served;
 mod terminal;
 mod tmux;
+mod turns;
 mod unmet_need;
 mod unpacked_programs;
 mod user;

@@ -1,5 +1,7 @@
 //! A real MariaDB that does what makes looks at its buffer pool hard: it compresses and encrypts,
 //! changes the size of its pool, and ends in the middle.
+//!
+//! Tests of mariadb.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};

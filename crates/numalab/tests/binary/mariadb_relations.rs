@@ -1,6 +1,8 @@
 //! A real MariaDB as a target. With `--relations`, each index has as many pages in the buffer pool
 //! as the server says, page by page, and what the server does not say is missing, not wrong. The
 //! doctor compares what the server was told with what it got.
+//!
+//! Tests of mariadb.
 
 use std::collections::BTreeMap;
 use std::fs;

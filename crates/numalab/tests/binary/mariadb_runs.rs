@@ -1,5 +1,7 @@
 //! Runs with their own MariaDB leave nothing behind: no process, no directory, after success,
 //! failure, Ctrl-C and `kill -9`.
+//!
+//! Tests of mariadb, server.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,7 @@
 //! `numalab latency --from`: output of Intel MLC under each of its headings, with the firmware's
 //! distances from `numactl --hardware`.
+//!
+//! Tests of judgement, model.
 
 use serde_json::json;
 

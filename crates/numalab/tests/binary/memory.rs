@@ -1,5 +1,7 @@
 //! `numalab latency` and `numalab bandwidth`: results are stored and shown, matrices measured
 //! elsewhere are judged, and errors name what is wrong, with a hint.
+//!
+//! Tests of kernels, judgement.
 
 use serde_json::{Value, json};
 
@@ -120,7 +122,7 @@ fn nodes_and_options_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_busy_machine_is_not_fit_and_is_measured_anyway_with_a_finding() {
-    let laboratory = Laboratory::alone();
+    let laboratory = Laboratory::new();
     let _busy = Busy::everywhere();
     let refused = laboratory.run(&["latency"]).with_code(5);
     refused.says(&["not fit to measure now", "are runnable", "--anyway"]);
@@ -136,7 +138,7 @@ fn a_busy_machine_is_not_fit_and_is_measured_anyway_with_a_finding() {
 
 #[test]
 fn a_matrix_is_stored_as_a_run_and_shown_again() {
-    let laboratory = Laboratory::alone();
+    let laboratory = Laboratory::new();
     let arguments = [
         "latency", "--anyway", "--rounds", "5", "--seed", "7", "--json",
     ];
@@ -172,7 +174,7 @@ fn a_pool_too_small_for_the_working_set_is_no_obstacle() {
     const NAME: &str = "a_pool_too_small_for_the_working_set_is_no_obstacle";
     /// Room for 192 MiB: more than the least working set, less than the search begins with.
     const FREE: u64 = 96;
-    let laboratory = Laboratory::alone();
+    let laboratory = Laboratory::new();
     let used = count("nr_hugepages") - count("free_hugepages");
     let Some(_pool) = Pool::set(NAME, &laboratory, used + FREE) else {
         return;
@@ -184,7 +186,7 @@ fn a_pool_too_small_for_the_working_set_is_no_obstacle() {
 
 #[test]
 fn bandwidth_is_stored_as_a_run_and_shown_again() {
-    let laboratory = Laboratory::alone();
+    let laboratory = Laboratory::new();
     let arguments = [
         "bandwidth",
         "--kernel",

@@ -1,6 +1,8 @@
 //! A node with memory and without CPUs, which is node 2 of the guest: binding to its CPUs is
 //! refused before anything is created; its memory can be requested, and then holds what was asked
 //! for.
+//!
+//! Tests of placement, judgement.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Targets of every kind that do not exist: wrong usage (exit code 2), with a hint that shows how
 //! to list those that do.
+//!
+//! Tests of residency.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

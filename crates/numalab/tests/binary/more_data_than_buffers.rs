@@ -1,4 +1,6 @@
 //! More data than buffers: uncached blocks are read from a data file, and verified.
+//!
+//! Tests of instance.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

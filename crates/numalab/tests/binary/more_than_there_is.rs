@@ -1,5 +1,7 @@
 //! Requests for more than the machine has: the error says what is there, what was requested, and
 //! how to get it.
+//!
+//! Tests of experiment, instance.
 
 use std::fs;
 

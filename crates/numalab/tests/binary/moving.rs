@@ -1,6 +1,8 @@
 //! `numalab move` and `numalab pages` on this machine: meaningless or forbidden requests are
 //! refused by name and change nothing. What the commands do is tested on machines with several
 //! nodes, in guests.
+//!
+//! Tests of relocation, journal, placement.
 
 use std::fs;
 

@@ -1,5 +1,7 @@
 //! `--last-level-cache`: sizes that are multiples of the caches follow the given size, not the one
 //! that the kernel shows, and the stored run says so.
+//!
+//! Tests of experiment, topology.
 
 use serde_json::{Value, json};
 

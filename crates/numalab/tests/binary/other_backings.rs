@@ -1,4 +1,6 @@
 //! The kinds of shared memory that can back an SGA, chosen in a user's experiment file.
+//!
+//! Tests of instance, linux.
 
 use testing::{Need, not_run};
 

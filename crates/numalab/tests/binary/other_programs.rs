@@ -1,4 +1,6 @@
 //! External programs: the number they print, proof of their placement, and how they can fail.
+//!
+//! Tests of experiment.
 
 use linux::Root;
 use rustix::process::{Signal, kill_process};

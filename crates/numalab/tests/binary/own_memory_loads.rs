@@ -1,4 +1,6 @@
 //! Loads in their own memory: each is verified, its memory is proven, and failures are reported.
+//!
+//! Tests of instance.
 
 use model::SessionLoad;
 

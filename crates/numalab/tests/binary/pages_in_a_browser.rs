@@ -1,4 +1,6 @@
 //! Reports as a person looks at them: in Chromium, light and dark, wide and on a phone.
+//!
+//! Tests of page.
 
 use serde_json::json;
 use testing::{Machine, reports, unusual_machines};

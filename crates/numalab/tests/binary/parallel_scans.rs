@@ -1,5 +1,7 @@
 //! Parallel scans: the sum is right under every kind of stealing, and a worker that dies fails its
 //! trial.
+//!
+//! Tests of instance.
 
 use std::time::Duration;
 

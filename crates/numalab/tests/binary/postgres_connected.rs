@@ -1,4 +1,6 @@
 //! `numalab run --connect`: measures a running server and leaves it as it was before.
+//!
+//! Tests of postgresql, server.
 
 use std::fs;
 

@@ -1,5 +1,7 @@
 //! `numalab inspect` and `numalab doctor` of a whole PostgreSQL server: root sees everything, and
 //! is never told to get more privileges.
+//!
+//! Tests of postgresql, judgement.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,6 @@
 //! `numalab inspect --relations` of a real PostgreSQL server, and everything that it may lack.
+//!
+//! Tests of postgresql.
 
 use serde_json::Value;
 
@@ -6,7 +8,7 @@ use crate::laboratory::Laboratory;
 use crate::postgres_server::{Server, installed};
 
 /// Returns the relation of this name.
-fn relation<'d>(document: &'d Value, name: &str) -> &'d Value {
+pub(crate) fn relation<'d>(document: &'d Value, name: &str) -> &'d Value {
     let relations = document["relations"]["relations"].as_array().unwrap();
     let found = relations.iter().find(|relation| relation["name"] == name);
     found.unwrap_or_else(|| panic!("no {name} in {document:#}"))

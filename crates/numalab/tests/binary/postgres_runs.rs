@@ -1,5 +1,7 @@
 //! Runs with their own PostgreSQL leave nothing behind: no process, no directory, no segment, after
 //! success, failure, Ctrl-C and `kill -9`.
+//!
+//! Tests of postgresql, server.
 
 use std::fs;
 use std::path::{Path, PathBuf};

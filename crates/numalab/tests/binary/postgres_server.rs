@@ -37,7 +37,22 @@ pub(crate) struct Server {
 impl Server {
     /// Creates and starts a server; its superuser is `postgres`.
     pub(crate) fn start(bin: &Path) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let server = Self::create(bin, &std::env::temp_dir(), "");
+        server.start_again();
+        server
+    }
+
+    /// Creates a server with further settings, and starts it through a command.
+    pub(crate) fn start_behind(bin: &Path, through: &[&str], more: &str) -> Self {
+        let server = Self::create(bin, &std::env::temp_dir(), more);
+        server.start_through(through);
+        server
+    }
+
+    /// Creates a server below this folder, with settings beyond those of all, and does not start
+    /// it.
+    pub(crate) fn create(bin: &Path, parent: &Path, more: &str) -> Self {
+        let folder = tempfile::tempdir_in(parent).unwrap();
         if linux::process::is_root() {
             open_to_all(folder.path());
             let User(id) = NOBODY;
@@ -58,24 +73,28 @@ impl Server {
             "--no-sync",
             "-D",
         ];
-        server.succeeds("initdb", &[&words[..], &[&data]].concat());
+        server.succeeds(&[], "initdb", &[&words[..], &[&data]].concat());
         let settings = format!(
             "listen_addresses = ''\nunix_socket_directories = '{}'\nshared_buffers = 16MB\n\
-             huge_pages = off\nfsync = off\nautovacuum = off\nport = 54399\n",
+             huge_pages = off\nfsync = off\nautovacuum = off\nport = 54399\n{more}\n",
             server.folder.path().display()
         );
         let file = Path::new(&data).join("postgresql.conf");
         fs::write(file, settings).unwrap();
-        server.start_again();
         server
     }
 
     /// Starts the server, also after it was stopped.
     pub(crate) fn start_again(&self) {
+        self.start_through(&[]);
+    }
+
+    /// Starts the server through a command, for instance numactl.
+    pub(crate) fn start_through(&self, through: &[&str]) {
         let (data, log) = (self.data(), self.folder.path().join("log"));
         let log = log.display().to_string();
-        let words = ["-D", &data, "-w", "-t", "120", "-l", &log, "start"];
-        self.succeeds("pg_ctl", &words);
+        let words = ["-D", &data, "-w", "-t", "300", "-l", &log, "start"];
+        self.succeeds(through, "pg_ctl", &words);
     }
 
     /// Returns its connection string for `numalab run --connect`.
@@ -96,11 +115,7 @@ impl Server {
 
     /// Runs a statement as superuser; returns its rows.
     pub(crate) fn query(&self, sql: &str) -> String {
-        let folder = self.folder.path().display().to_string();
-        let words = [
-            "-h", &folder, "-p", "54399", "-U", "postgres", "-XAtc", sql, "postgres",
-        ];
-        let output = self.succeeds("psql", &words);
+        let output = self.succeeds(&[], "psql", &["-XAtc", sql]);
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
@@ -112,24 +127,50 @@ impl Server {
             .unwrap();
     }
 
-    fn command(&self, program: &str, words: &[&str]) -> Command {
+    /// Returns the lines of its log that are errors.
+    pub(crate) fn errors(&self) -> Vec<String> {
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+        let is_error = |line: &&str| {
+            ["ERROR", "FATAL", "PANIC"]
+                .iter()
+                .any(|it| line.contains(it))
+        };
+        log.lines().filter(is_error).map(str::to_owned).collect()
+    }
+
+    /// Returns a program of PostgreSQL as the user to whom the server belongs; a client connects to
+    /// the server as superuser.
+    pub(crate) fn command(&self, program: &str, words: &[&str]) -> Command {
+        self.command_through(&[], program, words)
+    }
+
+    fn command_through(&self, through: &[&str], program: &str, words: &[&str]) -> Command {
         let program = self.bin.join(program).display().to_string();
         let launcher = match linux::process::is_root() {
             true => NOBODY.launcher(),
-            false => vec!["env".to_owned()],
+            false => Vec::new(),
         };
-        let mut command = Command::new(&launcher[0]);
-        command.args(&launcher[1..]).arg(program).args(words);
-        command.current_dir(self.folder.path()).env("LC_ALL", "C");
+        let mut command = Command::new("env");
+        command
+            .args(through)
+            .args(launcher)
+            .arg(program)
+            .args(words);
+        let folder = self.folder.path();
+        command.current_dir(folder).env("LC_ALL", "C");
+        command.env("PGHOST", folder).env("PGPORT", "54399");
+        command
+            .env("PGUSER", "postgres")
+            .env("PGDATABASE", "postgres");
         command
     }
 
     #[track_caller]
-    fn succeeds(&self, program: &str, words: &[&str]) -> Output {
+    fn succeeds(&self, through: &[&str], program: &str, words: &[&str]) -> Output {
         // Files, not pipes: the server would hold a pipe open.
         let said = self.folder.path().join("said");
         let file = fs::File::create(&said).unwrap();
-        let mut command = self.command(program, words);
+        let mut command = self.command_through(through, program, words);
         let is_query = program == "psql";
         if !is_query {
             command.stdout(file.try_clone().unwrap());

@@ -1,5 +1,7 @@
 //! numalab with fewer privileges: each experiment is measured as far as possible, what is skipped
 //! is named before anything starts, and `list` predicts what `run` does.
+//!
+//! Tests of experiment, linux.
 
 use serde_json::Value;
 
@@ -178,7 +180,7 @@ fn every_experiment_runs_as_it_is_listed_in_every_environment() {
         return not_run(
             NAME,
             Need::Time,
-            "it takes minutes: cargo xtask test --only long:environments",
+            "it takes minutes: cargo xtask test --only long:host",
         );
     }
     for environment in Environment::ALL {

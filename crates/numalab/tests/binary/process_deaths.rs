@@ -1,4 +1,6 @@
 //! A process of a trial dies: the trial fails and names it, and the run goes on.
+//!
+//! Tests of instance.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! The names of a run's processes in ps and top.
+//!
+//! Tests of instance.
 
 use std::fs;
 

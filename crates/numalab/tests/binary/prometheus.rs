@@ -1,5 +1,7 @@
 //! The metrics as Prometheus, its promtool and node-exporter read them, all as Debian packages
 //! them.
+//!
+//! Tests of serve, live.
 
 use std::fs;
 use std::io::Write;
@@ -20,7 +22,7 @@ use crate::unpacked_programs::find;
 fn program(test: &str, name: &str) -> Option<PathBuf> {
     let found = find(name, &["prometheus", "prometheus-node-exporter"]);
     if found.is_none() {
-        let why = format!("it needs {name} (cargo xtask test --only programs)");
+        let why = format!("it needs {name} (cargo xtask test --only packages)");
         not_run(test, Need::Package, &why);
     }
     found

@@ -44,7 +44,7 @@ impl Kind {
     pub(crate) fn link_to_server(self, folder: &Path, test: &str) -> Option<PathBuf> {
         let Some(found) = find(self.tool, &[self.package]) else {
             let (tool, package) = (self.tool, self.package);
-            let why = format!("there is no {tool} of {package} (cargo xtask test --only programs)");
+            let why = format!("there is no {tool} of {package} (cargo xtask test --only packages)");
             not_run(test, Need::Package, &why);
             return None;
         };

@@ -1,5 +1,7 @@
 //! Runs with their own Redis or Valkey: its counters agree, its memory is found, and nothing is
 //! left behind after success, failure, Ctrl-C and `kill -9`.
+//!
+//! Tests of valkey, server.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,5 +1,7 @@
 //! A real Redis as a target, by port and by folder, and the doctor's findings on the CPU lists that
 //! it is asked for: against redis-cli and the kernel.
+//!
+//! Tests of valkey, judgement.
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,4 +1,6 @@
 //! `numalab report`: pages of the documents that commands write.
+//!
+//! Tests of page.
 
 use std::fs;
 

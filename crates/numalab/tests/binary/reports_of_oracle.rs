@@ -1,5 +1,7 @@
 //! Oracle's reports, imported, compared and explained: they reproduce the figures of the articles
 //! to the digit.
+//!
+//! Tests of import, report.
 
 use serde_json::Value;
 use testing::reports;

@@ -1,4 +1,6 @@
 //! A/A test: two names for the same case must not yield a winner and a loser.
+//!
+//! Tests of stats, experiment.
 
 use testing::not_run::say;
 use testing::{Need, not_run};
@@ -9,7 +11,7 @@ use crate::laboratory::Laboratory;
 #[test]
 fn the_same_case_under_two_names_is_a_tie() {
     const NAME: &str = "the_same_case_under_two_names_is_a_tie";
-    let laboratory = Laboratory::alone();
+    let laboratory = Laboratory::new();
     let experiment = ExperimentFile::new("one", "[sga]\ncache = \"16MiB\"\n[load]\nsessions = 1")
         .case("one", "")
         .case("other", "");

@@ -1,4 +1,6 @@
 //! The output of `run` and `show` fits a screen of 40 lines and 80 columns; `--full` has the rest.
+//!
+//! Tests of report.
 
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;

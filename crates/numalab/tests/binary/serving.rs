@@ -1,4 +1,6 @@
 //! `numalab serve` and `numalab metrics` as users and hostile clients meet them.
+//!
+//! Tests of serve, live.
 
 use std::fs;
 use std::io::Write;

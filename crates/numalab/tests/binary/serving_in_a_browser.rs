@@ -1,4 +1,6 @@
 //! The pages of `numalab serve` as a person uses them, in Chromium.
+//!
+//! Tests of serve, page.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

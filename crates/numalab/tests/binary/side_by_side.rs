@@ -1,5 +1,7 @@
 //! Two runs at once do not interfere with each other's files and groups, and each detects the
 //! other.
+//!
+//! Tests of journal, placement, experiment.
 
 use std::collections::BTreeSet;
 
@@ -106,7 +108,7 @@ fn a_run_beside_another_is_refused_and_names_it() {
 
 #[test]
 fn a_busy_machine_is_not_measured_unless_it_is_asked_for() {
-    let mut laboratory = Laboratory::alone();
+    let mut laboratory = Laboratory::new();
     laboratory.mind_others();
     let _busy = Busy::everywhere();
     let load = format!("{SMALL}\nwork-unit = 16");

@@ -1,4 +1,6 @@
 //! Stores that cannot be used: damaged, newer, foreign, or in a place that cannot hold one.
+//!
+//! Tests of store.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,6 @@
 //! stdout is for data, stderr for messages; a closed pipe is not an error.
+//!
+//! Tests of report.
 
 use std::process::Stdio;
 

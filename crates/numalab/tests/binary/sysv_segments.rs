@@ -2,6 +2,8 @@
 //! namespace has the id 0, which is also its inode number, so two namespaces have one each.
 //!
 //! A short Python script creates the segments, since no test may contain unsafe code.
+//!
+//! Tests of residency, linux.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

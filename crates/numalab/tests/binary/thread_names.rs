@@ -1,4 +1,6 @@
 //! The table of names against a real server: its threads have the roles that the table says.
+//!
+//! Tests of residency.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

@@ -1,4 +1,6 @@
 //! Threads by role, judged by ps(1), taskset(1) and the kernel's files as a shell reads them.
+//!
+//! Tests of residency, linux.
 
 use std::collections::BTreeMap;
 use std::fs;

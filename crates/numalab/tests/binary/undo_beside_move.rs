@@ -1,6 +1,8 @@
 //! `numalab move` and `numalab undo` of one target at once: one of them changes it, the other is
 //! refused, whatever the state folder of each. These tests set and undo policies, which takes only
-//! one node; pages are moved in guests (`cargo xtask kills --only undo-beside-move`).
+//! one node; pages are moved in guests (`cargo xtask kills --only moves_beside_undos`).
+//!
+//! Tests of relocation, journal.
 
 use std::fs::{self, File};
 

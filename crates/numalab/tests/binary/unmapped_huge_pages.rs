@@ -3,6 +3,8 @@
 //! show them, the pools bound where they are.
 //!
 //! A short Python script creates them, since no test may contain unsafe code.
+//!
+//! Tests of residency, linux.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -135,7 +137,7 @@ fn segments(residency: &Value) -> Vec<&Value> {
 #[test]
 fn huge_pages_that_nobody_has_mapped_are_found_and_none_is_made() {
     const NAME: &str = "huge_pages_that_nobody_has_mapped_are_found_and_none_is_made";
-    let laboratory = Laboratory::alone();
+    let laboratory = Laboratory::new();
     let Some(_pool) = Pool::set(NAME, &laboratory, pages()) else {
         return;
     };
@@ -176,7 +178,7 @@ fn where_the_kernel_does_not_show_them_the_pools_bound_where_they_are() {
     const NAME: &str = "where_the_kernel_does_not_show_them_the_pools_bound_where_they_are";
     /// The system call number of userfaultfd on x86-64.
     const REFUSED: &str = "323";
-    let mut filtered = Laboratory::alone();
+    let mut filtered = Laboratory::new();
     let laboratory = Laboratory::new();
     let Some(_pool) = Pool::set(NAME, &laboratory, pages()) else {
         return;

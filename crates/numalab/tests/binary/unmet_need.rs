@@ -40,7 +40,18 @@ pub(crate) fn is_guest(test: &str, shape: &str) -> bool {
     let is_there = std::env::var_os(GUEST).is_some_and(|it| it == shape);
     if !is_there {
         let why = format!("it runs in a guest (cargo xtask test --only guest:{shape})");
-        not_run(test, Need::Nodes, &why);
+        not_run(test, Need::Guest, &why);
     }
     is_there
+}
+
+/// Returns the shape of the guest in which tests run; outside of guests, reports that `test` is not
+/// run.
+pub(crate) fn guest_shape(test: &str) -> Option<String> {
+    let shape = std::env::var(GUEST).ok();
+    if shape.is_none() {
+        let why = "it runs in guests (cargo xtask test --only guest)";
+        not_run(test, Need::Guest, why);
+    }
+    shape
 }

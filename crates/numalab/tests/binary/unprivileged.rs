@@ -1,4 +1,6 @@
 //! Everything that does not need root works without it, and the rest says what it needs.
+//!
+//! Tests of linux, placement.
 
 use std::fs;
 

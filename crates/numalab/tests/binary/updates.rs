@@ -1,4 +1,6 @@
 //! Updates: each is in the data file after the checkpoint, or the trial does not count.
+//!
+//! Tests of instance.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

@@ -1,4 +1,6 @@
 //! `numalab watch` without a terminal: documents, text, recordings.
+//!
+//! Tests of watch, live.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

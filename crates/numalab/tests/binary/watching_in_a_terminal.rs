@@ -1,4 +1,6 @@
 //! `numalab watch` in a terminal, by keys.
+//!
+//! Tests of watch.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Shell scripts with numalab in their PATH: what a person would type, and the kernel's own files as
-//! a shell reads them.
+//! Shell scripts with numalab in their PATH: what a person would type, and the kernel's own files
+//! as a shell reads them.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -8,22 +8,21 @@ use crate::finished::Finished;
 use crate::laboratory::{Laboratory, binary};
 
 impl Laboratory {
-    #[expect(dead_code, reason = "guest checks become tests one by one")]
     /// Runs a shell script to its end, in the folder of the laboratory and with its state.
     pub(crate) fn script(&self, text: &str) -> Finished {
-        let output = Command::new("sh")
+        Finished::of(self.shell(text).output().unwrap())
+    }
+
+    /// Returns the command that runs a shell script, not started yet.
+    pub(crate) fn shell(&self, text: &str) -> Command {
+        let mut command = Command::new("sh");
+        command
             .args(["-c", text])
             .env("PATH", path())
             .env("XDG_STATE_HOME", self.state())
             .current_dir(self.folder())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        Finished {
-            status: output.status,
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+            .stdin(Stdio::null());
+        command
     }
 }
 
