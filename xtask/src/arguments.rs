@@ -33,7 +33,7 @@ pub(crate) enum Task {
         #[arg(long = "limit-s", value_name = "S", value_parser = seconds)]
         limit: Option<Duration>,
     },
-    /// Kill a sequence of commands at random points in a guest; undo must restore the machine.
+    /// Kill numalab at random moments, any number of times; undo must restore the machine.
     Kills(KillsArguments),
     /// Change the code that decides, place by place, and see whether a test fails.
     Mutants(MutantsArguments),
@@ -45,7 +45,7 @@ pub(crate) enum Task {
     /// Check the rules of the project that compiler and linter do not know.
     Tidy,
     /// Format, lints, tidy and unit tests: what to run before each commit.
-    Check,
+    Check(CheckArguments),
     /// Everything, guests included; installs what guests need when it is root.
     Test(TestArguments),
 }
@@ -192,9 +192,9 @@ pub(crate) struct CaptureArguments {
 /// Arguments of `cargo xtask kills`.
 #[derive(Debug, Args)]
 pub(crate) struct KillsArguments {
-    /// What is done: `kills` (everything that changes the machine, in sequence),
-    /// `undo-beside-move` (the two of one target at once), or `balance-kills`.
-    #[arg(long, default_value = "kills", value_name = "SCENARIO")]
+    /// What is killed: `kills_of_a_sequence` (everything that changes the machine),
+    /// `kills_of_balance`, or `moves_beside_undos` (the two of one target at once).
+    #[arg(long, default_value = "kills_of_a_sequence", value_name = "MODULE")]
     pub only: String,
     /// How many times.
     #[arg(long, default_value_t = 200)]
@@ -205,7 +205,7 @@ pub(crate) struct KillsArguments {
     /// The kernel of the guest.
     #[arg(long, value_enum, default_value_t = GuestKernel::Stable)]
     pub kernel: GuestKernel,
-    /// The numalab binary to run [default: target/release].
+    /// The numalab binary to run [default: target/debug].
     #[arg(long, value_name = "PATH")]
     pub binary: Option<PathBuf>,
 }
@@ -227,16 +227,36 @@ fn seconds(text: &str) -> Result<Duration, String> {
     limit.ok_or_else(|| "expected a number of seconds".to_owned())
 }
 
+/// Arguments of `cargo xtask check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// Only what the changes since a commit concern: the unit tests of the crates that changed and
+    /// of those above them, and the tests of the binary that name a crate that changed, in guests
+    /// too.
+    #[arg(long, value_name = "BASE", num_args = 0..=1, default_missing_value = "HEAD")]
+    pub changed: Option<String>,
+}
+
 /// Arguments of `cargo xtask test`.
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
-    /// Leave the guests out; they are listed as skipped.
+    /// Leave the guests out.
     #[arg(long)]
     pub no_guest: bool,
-    /// Run only this step, or the steps whose names begin with it and a colon (`guest`).
-    #[arg(long, value_name = "STEP")]
+    /// Run only one step (`clippy`), the tests of this machine (`tests`), of guests (`guest`) or of
+    /// one (`guest:two-node`), or the long tests (`long`, `long:two-node`).
+    #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
-    /// List the steps and leave.
+    /// Run only tests whose names contain this.
+    #[arg(long, value_name = "PART")]
+    pub test: Option<String>,
+    /// Run the tests of this machine so many times, and list those that failed once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+    /// With --repeat: beside so many busy loops, and a busy guest if there is one.
+    #[arg(long, value_name = "K", default_value_t = 0, requires = "repeat")]
+    pub beside: u32,
+    /// List what `--only` takes, and leave.
     #[arg(long)]
     pub list: bool,
 }

@@ -8,13 +8,12 @@ mod bench;
 mod capture;
 mod guard;
 mod guest;
-mod guest_checks;
 mod mutants;
 mod package;
 mod program;
 mod repository;
-mod steps;
 mod tidy;
+mod whole_test;
 
 use std::process::ExitCode;
 
@@ -28,12 +27,12 @@ fn main() -> ExitCode {
         Task::CaptureTree(arguments) => capture::command::run(&arguments),
         Task::Bench { bench, only, limit } => bench::command::run(bench, only.as_deref(), limit),
         Task::Guard(arguments) => guard::run(&arguments),
-        Task::Kills(arguments) => guest_checks::kills::run(&arguments),
+        Task::Kills(arguments) => whole_test::kills::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),
         Task::Package => package::run(),
         Task::Tidy => tidy::command::run(),
-        Task::Check => steps::command::check(),
-        Task::Test(arguments) => steps::command::test(&arguments),
+        Task::Check(arguments) => whole_test::command::check(&arguments),
+        Task::Test(arguments) => whole_test::command::test(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

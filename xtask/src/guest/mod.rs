@@ -19,4 +19,4 @@ pub(crate) mod postgresql;
 pub(crate) use machine::{Outcome, run};
 pub(crate) use options::{Options, TESTS};
 pub(crate) use relay::Relay;
-pub(crate) use shape::{Node, SHAPES, Shape, find};
+pub(crate) use shape::{SHAPES, Shape, find};

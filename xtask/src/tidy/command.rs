@@ -9,7 +9,8 @@ use super::cycles::Crates;
 use super::finding::Finding;
 use super::project::{Project, SourceFile};
 use super::{
-    layer_table, layers, links, lints, manifest, markers, named_tests, names, silent_returns, sizes,
+    layer_table, layers, links, lints, manifest, markers, named_tests, names, silent_returns,
+    sizes, tested_crates,
 };
 use crate::repository;
 
@@ -43,6 +44,7 @@ fn check(project: &Project) -> Vec<Finding> {
     findings.extend(project.files.iter().flat_map(check_text));
     findings.extend(check_rust(project));
     findings.extend(named_tests::check(project));
+    findings.extend(tested_crates::check(project));
     findings
 }
 

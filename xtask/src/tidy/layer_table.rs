@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layer {
+pub(crate) struct Layer {
     /// The line in ARCHITECTURE.md.
     pub line: usize,
     /// The number of the layer; `None` for developers' crates (`dev`).
@@ -26,7 +26,7 @@ pub(super) struct Layer {
 /// | --- | --- | --- | --- | --- |
 /// | 4 | crates/lab | store | model | no |
 /// ```
-pub(super) fn parse(text: &str) -> (Vec<Layer>, Vec<(usize, String)>) {
+pub(crate) fn parse(text: &str) -> (Vec<Layer>, Vec<(usize, String)>) {
     let (mut layers, mut problems) = (Vec::new(), Vec::new());
     let mut is_inside = false;
     for (index, row) in text.lines().enumerate() {

@@ -4,7 +4,7 @@
 mod cycles;
 mod file_imports;
 mod finding;
-mod layer_table;
+pub(crate) mod layer_table;
 mod layers;
 mod links;
 mod lints;
@@ -16,5 +16,6 @@ mod names;
 mod project;
 mod silent_returns;
 mod sizes;
+pub(crate) mod tested_crates;
 
 pub(crate) mod command;

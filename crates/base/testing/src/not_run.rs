@@ -60,11 +60,6 @@ impl Need {
         row.map_or("", |(_, word)| word)
     }
 
-    /// Whether a CI machine can provide it.
-    pub fn can_be_installed(self) -> bool {
-        matches!(self, Need::Package | Need::Root)
-    }
-
     /// Whether no machine of ours can meet it, so that continuous integration lets it pass:
     ///
     /// | need | why |

@@ -1,0 +1,62 @@
+//! The programs that tests run beside numalab, and how they come to this machine.
+
+use anyhow::Result;
+
+use crate::guest::{self, packages};
+use crate::{program, repository};
+
+/// Programs that tests need, with their packages: to read numalab's XML, to create targets that
+/// safe Rust cannot create, to place targets by other means than ours, to type and look as a person
+/// does, and to fetch a PostgreSQL.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("lstopo-no-graphics", "hwloc-nox"),
+    ("/usr/bin/python3", "python3"),
+    ("numactl", "numactl"),
+    ("tmux", "tmux"),
+    // The Redis of tests, without the service of its own package.
+    ("redis-check-rdb", "redis-tools"),
+    ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
+    ("curl", "curl"),
+    ("unzip", "unzip"),
+    ("xz", "xz-utils"),
+];
+
+/// Packages whose programs tests start themselves: installed, they would start services, which
+/// would outlive the tests. They are unpacked where `crates/numalab/tests/binary/prometheus.rs`
+/// looks for them.
+const UNPACKED: &[(&str, &[&str])] = &[
+    ("prometheus", &["prometheus", "promtool"]),
+    ("prometheus-node-exporter", &["prometheus-node-exporter"]),
+];
+
+/// The same from the backports: Debian 12 has no Valkey. Its libraries come with redis-tools.
+const UNPACKED_FROM_BACKPORTS: (&str, &str) = ("valkey-tools", "valkey-check-rdb");
+
+/// Installs or unpacks what is missing.
+pub(super) fn require() -> Result<()> {
+    guest::postgresql::require()?;
+    guest::mariadb::require()?;
+    PROGRAMS
+        .iter()
+        .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))?;
+    UNPACKED
+        .iter()
+        .filter(|(_, names)| names.iter().any(|name| program::find(name).is_none()))
+        .try_for_each(|(package, names)| {
+            let patterns: Vec<String> = names.iter().map(|it| format!("*/bin/{it}")).collect();
+            let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+            let into = repository::target().join("programs").join(package);
+            packages::unpack(package, &patterns, &into)
+        })?;
+    let (package, name) = UNPACKED_FROM_BACKPORTS;
+    if program::find(name).is_some() {
+        return Ok(());
+    }
+    let part = packages::Part {
+        suite: packages::Suite::Running("-backports"),
+        section: "main",
+    };
+    let into = repository::target().join("programs").join(package);
+    packages::unpack_from(part, package, &["*/bin/*"], &into)
+}

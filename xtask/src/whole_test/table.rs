@@ -1,0 +1,302 @@
+//! Which tests of the binary run in which guest, and which tests take turns because they take long.
+
+use crate::arguments::{CgroupVersion, GuestKernel};
+
+/// A guest in which tests of the binary run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Boot {
+    /// Its machine.
+    pub shape: &'static str,
+    /// Its cgroup version.
+    pub cgroup: CgroupVersion,
+    /// Its kernel.
+    pub kernel: GuestKernel,
+    /// Whether it boots with distances that numalab made in another guest.
+    pub has_made_distances: bool,
+    /// The beginnings of the names of tests that run in it.
+    pub tests: &'static [&'static str],
+}
+
+const fn boot(shape: &'static str, tests: &'static [&'static str]) -> Boot {
+    Boot {
+        shape,
+        cgroup: CgroupVersion::V2,
+        kernel: GuestKernel::Stable,
+        has_made_distances: false,
+        tests,
+    }
+}
+
+/// Every guest.
+pub(crate) const BOOTS: &[Boot] = &[
+    boot(
+        "two-node",
+        &[
+            "balancing::",
+            "bind::",
+            "data_files::",
+            "first_touch_by_node::",
+            "groups::",
+            "kernel_agrees::",
+            "moving::",
+            "threads::",
+            "watching::",
+            "guests::bandwidth::",
+            "guests::capabilities::changes_",
+            "guests::capabilities::looks_",
+            "guests::capabilities::runs_",
+            "guests::doctor::",
+            "guests::kills_of_a_sequence::",
+            "guests::latency::every_pair_",
+            "guests::own_memory::",
+            "guests::weights::a_kernel_without_",
+        ],
+    ),
+    boot(
+        "four-node-ring",
+        &[
+            "kernel_agrees::",
+            "guests::balance_of_postgres::",
+            "guests::bandwidth::",
+            "guests::firmware_table::a_table_",
+            "guests::group_systemd::",
+            "guests::kills_of_balance::",
+            "guests::latency::every_pair_",
+            "guests::mariadb_relations::",
+            "guests::moves::",
+            "guests::moves_beside_undos::",
+            "guests::pages::",
+            "guests::placements::",
+            "guests::placing::",
+            "guests::postgres_relations::",
+            "guests::refused_moves::",
+            "guests::residency::a_worker_",
+            "guests::residency::huge_pages_of_a_memfd_are_where_requested_on_four_",
+            "guests::residency::huge_pages_of_a_segment_are_where_requested_on_four_",
+            "guests::residency::small_pages_of_a_file_",
+            "guests::residency::small_pages_of_a_memfd_are_where_requested_on_four_",
+            "guests::residency::small_pages_of_a_segment_",
+            "guests::shared_page_tables::",
+        ],
+    ),
+    boot(
+        "eight-node",
+        &[
+            "kernel_agrees::",
+            "guests::bandwidth::",
+            "guests::inspect::",
+            "guests::inspect_instances::",
+            "guests::inspect_postgres::",
+            "guests::latency::every_pair_",
+            "guests::local_vs_remote::",
+            "guests::moves_of_postgres::",
+        ],
+    ),
+    boot(
+        "memory-only-node",
+        &[
+            "kernel_agrees::",
+            "memory_only_node::",
+            "guests::bandwidth::",
+            "guests::latency::",
+        ],
+    ),
+    boot("cpu-only-node", ON_EVERY_SHAPE),
+    boot("sparse", ON_EVERY_SHAPE),
+    boot("one-node", ON_EVERY_SHAPE),
+    boot(
+        "large-memory",
+        &[
+            "kernel_agrees::",
+            "guests::bandwidth::",
+            "guests::latency::every_pair_",
+            "guests::residency::largest_pages_",
+        ],
+    ),
+    boot(
+        "thirty-two-node",
+        &[
+            "kernel_agrees::",
+            "guests::bandwidth::",
+            "guests::latency::every_pair_",
+            "guests::residency::huge_pages_of_a_segment_are_where_requested_on_many_",
+            "guests::residency::small_pages_of_a_memfd_are_where_requested_on_many_",
+        ],
+    ),
+    Boot {
+        kernel: GuestKernel::Backports,
+        ..boot(
+            "two-node",
+            &[
+                "first_touch_by_node::",
+                "kernel_agrees::",
+                "guests::kernels::the_newer_",
+                "guests::weights::memory_moves_",
+                "guests::weights::weights_",
+            ],
+        )
+    },
+    Boot {
+        kernel: GuestKernel::Backports,
+        ..boot("four-node-ring", &["guests::balance_of_postgres::"])
+    },
+    Boot {
+        kernel: GuestKernel::Oldstable,
+        ..boot(
+            "two-node",
+            &[
+                "first_touch_by_node::",
+                "kernel_agrees::",
+                "moving::",
+                "guests::kernels::the_older_",
+            ],
+        )
+    },
+    Boot {
+        cgroup: CgroupVersion::V1,
+        ..boot(
+            "four-node-ring",
+            &[
+                "guests::placements::the_kernel_has_placements_of_groups_",
+                "guests::placements::trials_in_groups_",
+                "guests::placing::memory_follows_a_group_",
+                "guests::placing::memory_lies_where_each_policy_puts_it_in_a_group",
+                "guests::placing::a_program_with_",
+                "guests::placing::what_the_kernel_or_",
+            ],
+        )
+    },
+    Boot {
+        has_made_distances: true,
+        ..boot("four-node-ring", MADE_DISTANCES)
+    },
+    Boot {
+        has_made_distances: true,
+        kernel: GuestKernel::Backports,
+        ..boot("four-node-ring", MADE_DISTANCES)
+    },
+];
+
+/// What holds whatever the shape.
+const ON_EVERY_SHAPE: &[&str] = &[
+    "kernel_agrees::",
+    "guests::bandwidth::",
+    "guests::latency::every_pair_",
+    "guests::latency::nodes_that_the_affinity_",
+];
+/// What holds where the firmware's distances were replaced.
+const MADE_DISTANCES: &[&str] = &["guests::firmware_table::a_guest_with_"];
+
+/// Tests that take so long that the whole test runs a part of them each day ([`super::turn`]), and
+/// the seconds that they take.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Long {
+    /// The guest by its name, or `host`.
+    pub place: &'static str,
+    /// The beginning of their names; all tests of the guest if it is empty.
+    pub test: &'static str,
+    /// The seconds that they take, the boot included.
+    pub seconds: u64,
+}
+
+const fn long(place: &'static str, test: &'static str, seconds: u64) -> Long {
+    Long {
+        place,
+        test,
+        seconds,
+    }
+}
+
+/// The name of this machine in [`LONG`].
+pub(crate) const HOST: &str = "host";
+
+/// Every test that takes turns.
+pub(crate) const LONG: &[Long] = &[
+    long(
+        HOST,
+        "privileges::every_experiment_runs_as_it_is_listed_in_every_environment",
+        150,
+    ),
+    long("two-node", "guests::capabilities::changes_", 70),
+    long("two-node", "guests::capabilities::looks_", 70),
+    long("two-node", "guests::capabilities::runs_", 90),
+    long("two-node", "guests::kills_of_a_sequence::", 60),
+    long("two-node-oldstable", "", 170),
+    long("four-node-ring", "guests::balance_of_postgres::", 80),
+    long(
+        "four-node-ring-backports",
+        "guests::balance_of_postgres::",
+        90,
+    ),
+    long("four-node-ring", "guests::bandwidth::", 40),
+    long("four-node-ring", "guests::group_systemd::", 80),
+    long("four-node-ring", "guests::kills_of_balance::", 100),
+    long("four-node-ring", "guests::latency::", 80),
+    long("four-node-ring", "guests::moves::", 120),
+    long("four-node-ring", "guests::moves_beside_undos::", 60),
+    long("four-node-ring", "guests::refused_moves::", 50),
+    long("four-node-ring", "guests::residency::", 160),
+    long("four-node-ring", "guests::shared_page_tables::", 90),
+    long("four-node-ring-cgroup-v1", "", 150),
+    long("eight-node", "guests::bandwidth::", 40),
+    long("eight-node", "guests::latency::", 90),
+    long("eight-node", "guests::moves_of_postgres::", 90),
+    long("memory-only-node", "guests::bandwidth::", 20),
+    long("one-node", "guests::bandwidth::", 20),
+    long("one-node", "guests::latency::", 30),
+    long("large-memory", "guests::bandwidth::", 20),
+    long("large-memory", "guests::latency::", 30),
+    long("large-memory", "guests::residency::", 60),
+    long("thirty-two-node", "guests::bandwidth::", 60),
+    long("thirty-two-node", "guests::latency::", 150),
+];
+
+/// Tests that `cargo xtask check` leaves to the whole test, by the beginnings of their titles: each
+/// of them, or all of a module together, takes more than ten seconds.
+pub(crate) const SLOW: &[&str] = &[
+    "numalab first_minutes::",
+    "numalab binding_vs_caging::",
+    "numalab privileges::",
+    "numalab pages_in_a_browser::every_page_",
+    "numalab captures::a_capture_goes_to_stdout_",
+    "numalab updates::",
+    "numalab memory::a_busy_machine_",
+    "numalab own_memory_loads::every_load_",
+    "numalab postgres_runs::",
+    "numalab postgres_connected::",
+    "numalab kills::whenever_",
+    "numalab parallel_scans::every_scan_",
+    "numalab contention::sums_",
+    "numalab mariadb_runs::",
+    "numalab redis_runs::",
+    "numalab alternation::",
+    "numalab serving_in_a_browser::",
+    // They boot a guest.
+    "xtask what_a_command_writes_",
+    "xtask a_killed_command_",
+];
+
+impl Boot {
+    /// The name in reports: the shape, with what is not usual.
+    pub(crate) fn name(&self) -> String {
+        let cgroup = match self.cgroup {
+            CgroupVersion::V1 => "-cgroup-v1",
+            CgroupVersion::V2 => "",
+        };
+        let kernel = match self.kernel {
+            GuestKernel::Backports => "-backports",
+            GuestKernel::Oldstable => "-oldstable",
+            GuestKernel::Stable => "",
+        };
+        let distances = match self.has_made_distances {
+            true => "-made-distances",
+            false => "",
+        };
+        format!("{}{distances}{cgroup}{kernel}", self.shape)
+    }
+
+    /// Whether a test of the binary runs in it.
+    pub(crate) fn has(&self, test: &str) -> bool {
+        self.tests.iter().any(|start| test.starts_with(start))
+    }
+}
