@@ -76,7 +76,8 @@ impl Changed {
 /// Returns the crates that have one of these files. A file of none (the workspace's own) concerns
 /// no test: what it says is checked by cargo, clippy and tidy.
 fn changed_crates(layers: &[Layer], paths: &[&Path]) -> BTreeSet<String> {
-    let folder = |layer: &Layer| Path::new(&layer.folder).join(&layer.name);
+    // The folder of xtask is the root, `.`, which no path begins with.
+    let folder = |layer: &Layer| Path::new(layer.folder.trim_start_matches('.')).join(&layer.name);
     let has = |layer: &&Layer| paths.iter().any(|path| path.starts_with(folder(layer)));
     layers
         .iter()
@@ -144,6 +145,7 @@ mod tests {
 | 1 | crates | middle | base | no |
 | 0 | crates | base | | no |
 | 0 | crates | other | | no |
+| dev | . | tool | | no |
 ";
         layer_table::parse(text).0
     }
@@ -163,5 +165,6 @@ mod tests {
         check("crates/top/tests/all.rs", &["top"]);
         check("crates/basement/src/lib.rs", &[]);
         check("README.md", &[]);
+        check("tool/src/main.rs", &["tool"]);
     }
 }
