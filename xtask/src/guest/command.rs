@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use super::machine::Stopped;
+use super::machine::{Stopped, fetch};
 use super::{Options, Relay, SHAPES, postgresql, run as run_guest};
-use crate::arguments::GuestArguments;
+use crate::arguments::{GuestArguments, GuestKernel};
 use crate::program::Interrupt;
 use crate::repository;
 
@@ -15,6 +15,11 @@ use crate::repository;
 const TIMED_OUT: u8 = 124;
 /// The exit status if the guest itself failed and the command has none.
 const GUEST_FAILED: u8 = 125;
+
+/// Fetches what guests with the usual kernel need, before several processes boot one at once.
+pub(crate) fn prepare() -> Result<()> {
+    fetch(GuestKernel::Stable).map(drop)
+}
 
 /// Runs the task.
 pub(crate) fn run(arguments: &GuestArguments) -> Result<ExitCode> {

@@ -95,7 +95,7 @@ const CALLED_BY_SCRIPTS: [(&str, &str); 3] = [
 
 /// Fetches what every guest needs, one guest at a time: two that start at once would fetch the same
 /// files to the same place.
-fn fetch(kernel: GuestKernel) -> Result<(PathBuf, Kernel, PathBuf)> {
+pub(super) fn fetch(kernel: GuestKernel) -> Result<(PathBuf, Kernel, PathBuf)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for (name, package) in CALLED_BY_SCRIPTS {

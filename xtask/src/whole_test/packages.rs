@@ -35,6 +35,7 @@ const UNPACKED_FROM_BACKPORTS: (&str, &str) = ("valkey-tools", "valkey-check-rdb
 
 /// Installs or unpacks what is missing.
 pub(super) fn require() -> Result<()> {
+    guest::command::prepare()?;
     guest::postgresql::require()?;
     guest::mariadb::require()?;
     PROGRAMS
