@@ -18,11 +18,12 @@ use super::verdict::{Checked, Verdict};
 use crate::program::Interrupt;
 use crate::repository;
 
-/// A test that takes longer hangs. The longest takes a minute on a slow and busy machine.
+/// A test that takes longer hangs. The longest takes a minute; on a machine with twenty times its
+/// work, it took six.
 const LIMIT: Duration = Duration::from_secs(900);
 /// Interval between two looks at a test.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Tests wait for one another's processes more than half of their time, so there are more workers
+/// Tests wait for processes and for windows nearly half of their time, so there are more workers
 /// than CPUs.
 const WORKERS_FOR_A_CPU: usize = 2;
 /// The variable without which a test of minutes says that it did not run.

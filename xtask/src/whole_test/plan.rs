@@ -154,7 +154,9 @@ impl Scope {
     /// Says which long tests wait for another day.
     pub(crate) fn other_turns(&self) -> Option<String> {
         let waiting = LONG.len() - self.long.len();
-        let today: Vec<_> = self.long.iter().map(|one| one.test).collect();
+        let today = self.long.iter();
+        let today = today.map(|one| format!("{} {}", one.place, one.test));
+        let today: Vec<_> = today.collect();
         (!self.only_long && !self.is_check && waiting > 0).then(|| {
             format!(
                 "of {} long tests, today's turn is {}; `cargo xtask test --only long` runs all",

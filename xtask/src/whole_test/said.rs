@@ -4,6 +4,9 @@
 /// is left out, within 20.
 const MOST: usize = 16;
 
+/// The most characters that are shown of a line: a document may be one.
+const LONGEST: usize = 300;
+
 /// Returns the first and last of its lines, without those of the harness, of backtraces, and empty
 /// ones.
 pub(super) fn shortened(said: &str) -> String {
@@ -17,13 +20,17 @@ pub(super) fn shortened(said: &str) -> String {
         ]
         .iter()
         .any(|start| line.starts_with(start))
-            || (line.starts_with("test ") && line.contains(" ... "))
+            || (line.starts_with("test ")
+                && (line.contains(" ... ") || line.contains(" has been running for over ")))
             || (line.starts_with("    ") && said.contains(&format!("test {} ...", line.trim())))
     };
     let lines = said.lines().map(str::trim_end);
-    let lines: Vec<_> = lines
-        .filter(|line| !line.is_empty() && !is_of_harness(line))
-        .collect();
+    let cut = |line: &str| match line.char_indices().nth(LONGEST) {
+        None => line.to_owned(),
+        Some((at, _)) => format!("{} [cut]", &line[..at]),
+    };
+    let lines = lines.filter(|line| !line.is_empty() && !is_of_harness(line));
+    let lines: Vec<_> = lines.map(cut).collect();
     match lines.len().checked_sub(MOST) {
         None | Some(0) => lines.join("\n"),
         Some(more) => {
@@ -48,6 +55,7 @@ mod tests {
                     FAILED\n\nfailures:\n\nfailures:\n    a::b\n\ntest result: FAILED. 0 passed\n";
         let expected = "thread 'a::b' panicked at a.rs:1:2:\n  left: 708\n right: 707";
         assert_eq!(shortened(said), expected);
+        assert_eq!(shortened(&"é".repeat(301)), "é".repeat(300) + " [cut]");
         let long: String = (1..=30).map(|it| format!("line {it}\n")).collect();
         let short = shortened(&long);
         assert_eq!(short.lines().count(), 16);

@@ -16,7 +16,6 @@ mod inspect_instances;
 mod inspect_postgres;
 mod kernel_account;
 mod kernel_setting;
-mod kernel_settings;
 mod kernel_state;
 mod kernels;
 mod kills_of_a_sequence;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use super::kernel_settings::Settings;
+use super::kernel_setting::KernelSettings;
 use super::machine_state::memory;
 use crate::laboratory::Laboratory;
 use crate::patience::until;
@@ -46,7 +46,7 @@ fn the_kernel_moves_buffers_to_the_sessions_that_read_them() {
         return;
     };
     // With transparent huge pages, pages other than those that are counted would come and go.
-    let _settings = Settings::no_transparent_huge_pages();
+    let _settings = KernelSettings::no_transparent_huge_pages();
     let laboratory = Laboratory::new();
     let settings = "shared_buffers = 32MB\nmax_parallel_workers_per_gather = 0\n";
     let server = Server::start_behind(&bin, &["numactl", "--cpunodebind=3"], settings);

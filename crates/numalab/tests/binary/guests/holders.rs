@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use super::kernel_settings::Settings;
+use super::kernel_setting::KernelSettings;
 use crate::laboratory::{Laboratory, kill, pid as id};
 use crate::patience::until;
 use crate::running::Running;
@@ -19,7 +19,7 @@ pub(super) struct Holders {
     pub(super) child: String,
     pages: u32,
     _parent: Running,
-    _settings: Settings,
+    _settings: KernelSettings,
 }
 
 impl Holders {
@@ -32,7 +32,7 @@ impl Holders {
 
     /// They are started behind a program that executes them.
     pub(super) fn behind(laboratory: &Laboratory, launcher: &[&str], mib: u32, kind: &str) -> Self {
-        let settings = Settings::no_transparent_huge_pages();
+        let settings = KernelSettings::no_transparent_huge_pages();
         let ready = laboratory.file("ready", "");
         fs::set_permissions(&ready, fs::Permissions::from_mode(0o666)).unwrap();
         let size = mib.to_string();

@@ -1,23 +1,22 @@
 //! A setting of the kernel that a test changes, and which is as before after it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::patience::until_within;
 
 /// Files of the kernel, and what they said before; that is written again when this is dropped.
+#[must_use]
 pub(super) struct KernelSettings(Vec<(PathBuf, String)>);
 
 impl KernelSettings {
     /// Writes `value` to each of these files.
     pub(super) fn set(files: impl IntoIterator<Item = impl Into<PathBuf>>, value: &str) -> Self {
         let set = |file: PathBuf| {
-            let before = fs::read_to_string(&file).unwrap();
+            let before = current(&file);
             fs::write(&file, value).unwrap();
-            // Of a choice, the kernel shows all there are: `always [madvise] never`.
-            let chosen = before
-                .split_once('[')
-                .and_then(|(_, it)| it.split_once(']'));
-            let before = chosen.map_or(before.as_str(), |(chosen, _)| chosen);
-            (file, before.trim().to_owned())
+            (file, before)
         };
         Self(files.into_iter().map(|file| set(file.into())).collect())
     }
@@ -38,10 +37,21 @@ impl KernelSettings {
 
 impl Drop for KernelSettings {
     fn drop(&mut self) {
-        for (file, before) in &self.0 {
-            let _ = fs::write(file, before);
+        for (file, before) in self.0.iter().rev() {
+            // Huge pages that a process which has ended still frees stay in their pool.
+            until_within(Duration::from_secs(60), || {
+                let _ = fs::write(file, before);
+                (current(file) == *before).then_some(())
+            });
         }
     }
+}
+
+/// Returns a setting: of a choice, the kernel shows all there are, `always [madvise] never`.
+fn current(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    let chosen = text.split(['[', ']']).nth(1);
+    chosen.unwrap_or(&text).trim().to_owned()
 }
 
 /// Returns the path of a file of each node, by its id.

@@ -38,7 +38,7 @@ fn a_killed_balance_is_undone() {
         return;
     }
     let laboratory = Laboratory::new();
-    let _settings = super::kernel_settings::Settings::no_transparent_huge_pages();
+    let _settings = super::kernel_setting::KernelSettings::no_transparent_huge_pages();
     let readers = Running::start(&["/usr/bin/python3", "-c", READERS]);
     let pid = readers.pid();
     until("both read", || (children(&pid).len() == 2).then_some(()));

@@ -7,7 +7,7 @@
 use rustix::process::Signal;
 
 use super::holders::Holders;
-use super::kernel_settings::Settings;
+use super::kernel_setting::KernelSettings;
 use crate::finished::Finished;
 use crate::laboratory::{Laboratory, UnderWay};
 use crate::patience::until;
@@ -17,7 +17,7 @@ const SHAPE: &str = "four-node-ring";
 
 /// Moves memory on node 0 to every kind of destination; after each, undo uses only the journal.
 fn moves_everywhere_and_back(kind: &str, pages: u32, policies: [&str; 4]) {
-    let _pools = Settings::huge_pages(8);
+    let _pools = KernelSettings::huge_pages(8);
     let laboratory = Laboratory::new();
     let holders = Holders::start(&laboratory, 16, kind, 2);
     let before = format!("N0={pages} bind:0");

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use rustix::process::Signal;
 
 use super::holders::signal;
-use super::kernel_settings::Settings;
+use super::kernel_setting::KernelSettings;
 use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::postgres_server::{Server, installed};
@@ -34,7 +34,7 @@ fn a_postgres_moves_under_load() {
         return;
     };
     // With transparent huge pages, pages other than the moved ones would come and go.
-    let _settings = Settings::no_transparent_huge_pages();
+    let _settings = KernelSettings::no_transparent_huge_pages();
     let laboratory = Laboratory::new();
     let launcher = ["numactl", "--membind=0"];
     let server = Server::start_behind(&bin, &launcher, SETTINGS);

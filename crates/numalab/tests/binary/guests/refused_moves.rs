@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use super::holders::Holders;
-use super::kernel_settings::Settings;
+use super::kernel_setting::KernelSettings;
 use super::moves::one_line_says;
 use crate::laboratory::Laboratory;
 use crate::unmet_need::is_guest;
@@ -18,7 +18,7 @@ fn huge_pages_move_only_where_a_pool_has_room() {
     if !is_guest("huge_pages_move_only_where_a_pool_has_room", SHAPE) {
         return;
     }
-    let _pools = Settings::huge_pages(0);
+    let _pools = KernelSettings::huge_pages(0);
     let laboratory = Laboratory::new();
     laboratory.run(&["pages", "--set", "0=8"]).with_code(0);
     let holders = Holders::start(&laboratory, 16, "memfd-huge", 2);

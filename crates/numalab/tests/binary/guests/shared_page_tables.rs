@@ -11,7 +11,7 @@ use std::fs;
 use rustix::process::Signal;
 
 use super::holders::{children, end, nodes_of, signal};
-use super::kernel_settings::Settings;
+use super::kernel_setting::KernelSettings;
 use super::moves::one_line_says;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
@@ -44,12 +44,12 @@ struct Sharers {
     /// Those that were not ended.
     pids: Vec<String>,
     _first: Running,
-    _pools: Settings,
+    _pools: KernelSettings,
 }
 
 impl Sharers {
     fn start(laboratory: &Laboratory) -> Self {
-        let pools = Settings::huge_pages(8);
+        let pools = KernelSettings::huge_pages(8);
         let ready = laboratory.file("ready", "");
         let program = ["/usr/bin/python3", "-c", include_str!("sharers.py"), &ready];
         let first = Running::start(&[&["numactl", "--interleave=0-1"][..], &program].concat());
