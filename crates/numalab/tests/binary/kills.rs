@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::experiment_file::{ExperimentFile, SMALL};
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Laboratory, UnderWay};
 use crate::patience::until;
 use crate::processes::Role;
 use crate::unmet_need::has_groups;
@@ -36,6 +36,27 @@ fn trials_of(run: &Value) -> usize {
         .sum()
 }
 
+impl UnderWay<'_> {
+    /// Stops it when both cases of a round are up, with their groups: stopped, it can end neither.
+    fn until_stopped_amid_a_round(&mut self) {
+        until("both cases are up", || {
+            assert!(!self.has_ended(), "it ended early: {}", self.stderr());
+            self.signal(Signal::STOP);
+            let status = format!("/proc/{}/status", self.pid());
+            until("it is stopped", || {
+                let status = std::fs::read_to_string(&status).unwrap();
+                (status.contains("\nState:\tT") || self.has_ended()).then_some(())
+            });
+            let is_amid = self.laboratory().pids(Role::Session).len() == 2
+                && self.laboratory().groups().len() == 2;
+            if !is_amid {
+                self.signal(Signal::CONT);
+            }
+            is_amid.then_some(())
+        });
+    }
+}
+
 #[test]
 fn a_kill_in_a_trial_loses_no_stored_trial_and_undo_removes_its_group() {
     if !has_groups("a_kill_in_a_trial_loses_no_stored_trial_and_undo_removes_its_group") {
@@ -45,7 +66,7 @@ fn a_kill_in_a_trial_loses_no_stored_trial_and_undo_removes_its_group() {
     let path = experiment_with_groups(&laboratory);
     let mut under_way = laboratory.start(&words(&path));
     under_way.until_trials_are_stored(3);
-    under_way.until_there_are(2, Role::Session);
+    under_way.until_stopped_amid_a_round();
     under_way.kill();
     under_way.finish();
     laboratory.no_process_or_memory_is_left();

@@ -280,7 +280,12 @@ pub(crate) struct UnderWay<'l> {
     stderr: PathBuf,
 }
 
-impl UnderWay<'_> {
+impl<'l> UnderWay<'l> {
+    /// Returns the laboratory that started it.
+    pub(crate) fn laboratory(&self) -> &'l Laboratory {
+        self.laboratory
+    }
+
     /// Returns what it has written to stderr so far.
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()

@@ -186,7 +186,11 @@ fn a_pool_too_small_for_the_working_set_is_no_obstacle() {
 
 #[test]
 fn bandwidth_is_stored_as_a_run_and_shown_again() {
-    let laboratory = Laboratory::new();
+    let mut laboratory = Laboratory::new();
+    // One CPU and so one thread: on a busy machine, several may never run together.
+    let cpus = linux::affinity::of_this_thread().unwrap();
+    let cpu = cpus.as_slice()[0].to_string();
+    laboratory.launch_behind(&["taskset", "--cpu-list", &cpu]);
     let arguments = [
         "bandwidth",
         "--kernel",
