@@ -97,7 +97,7 @@ fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
     let model = if kvm {
         "host"
     } else {
-        "max,la57=off,vendor=GenuineIntel"
+        "max,la57=off,avx=off,avx2=off,f16c=off,fma=off,vendor=GenuineIntel"
     };
     ["-accel", accelerator, "-cpu", model].map(String::from)
 }
