@@ -48,6 +48,7 @@ pub(crate) struct Laboratory {
     segments_before: BTreeSet<String>,
     names_before: BTreeSet<String>,
     coordinators: RefCell<Vec<u32>>,
+    last_command: RefCell<Vec<String>>,
     minds_others: bool,
 }
 
@@ -63,6 +64,7 @@ impl Laboratory {
             segments_before: leftovers::segments_nobody_uses(),
             names_before: leftovers::named_shared_memory(),
             coordinators: RefCell::default(),
+            last_command: RefCell::default(),
             minds_others: false,
         }
     }
@@ -138,8 +140,10 @@ impl Laboratory {
         let binary = self.binary.to_str().unwrap().to_owned();
         let mut words = self.launcher.iter().chain([&binary]);
         let mut command = Command::new(words.next().unwrap());
-        command.args(words).args(arguments);
-        command.args(self.added(arguments));
+        let added = self.added(arguments);
+        command.args(words).args(arguments).args(&added);
+        let all = arguments.iter().chain(&added);
+        *self.last_command.borrow_mut() = all.map(|&word| word.to_owned()).collect();
         command.env("XDG_STATE_HOME", self.state());
         command.current_dir(self.folder.path());
         command.stdin(Stdio::null());
@@ -263,8 +267,12 @@ impl Laboratory {
 }
 
 impl Drop for Laboratory {
-    /// A test that fails must not disturb the next one.
+    /// A test that fails says what it ran last, and must not disturb the next one.
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let words = self.last_command.borrow().join(" ");
+            eprintln!("the last command: numalab {words}");
+        }
         for process in processes::of_state_folder(&self.state()) {
             kill(process.pid);
         }
