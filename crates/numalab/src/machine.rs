@@ -2,27 +2,35 @@
 
 use experiment::Definition;
 use linux::Root;
-use model::{ByteSize, Machine, name_last_level_cache, shrink_last_level_cache};
+use model::{ByteSize, Machine, Topology, name_last_level_cache, shrink_last_level_cache};
 
 use crate::failure::Failure;
 use crate::{fitness, host};
 
+/// Reads the topology of this machine, with what CPUID says of who runs it.
+pub(crate) fn live_topology() -> Result<Topology, linux::Error> {
+    let topology = topology::read(&Root::live())?;
+    let virtualisation = linux::cpuid::virtualisation();
+    Ok(Topology {
+        hypervisor: virtualisation.hypervisor.or(topology.hypervisor),
+        emulated: virtualisation.emulated,
+        ..topology
+    })
+}
+
 /// Reads the record of this machine. A given size of the last-level cache replaces the one that the
 /// kernel shows.
 pub(crate) fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Failure> {
-    let mut topology = topology::read(&Root::live())?;
+    let mut topology = live_topology()?;
     let last_level_cache =
         last_level_cache.map(|size| name_last_level_cache(&mut topology.caches, size.0));
-    let virtualisation = linux::cpuid::virtualisation();
-    topology.hypervisor = virtualisation.hypervisor.clone();
-    topology.emulated = virtualisation.emulated;
     let (host, kernel) = linux::process::host_and_kernel();
     Ok(Machine {
         host,
         kernel,
         cpu_model: topology.cpu_model.clone(),
-        hypervisor: virtualisation.hypervisor,
-        emulated: virtualisation.emulated,
+        hypervisor: topology.hypervisor.clone(),
+        emulated: topology.emulated,
         numalab: env!("CARGO_PKG_VERSION").to_owned(),
         last_level_cache,
         working_set: None,

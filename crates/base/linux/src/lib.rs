@@ -88,6 +88,7 @@ pub mod systemd;
 pub mod sysv_segments;
 mod text_file;
 pub mod tmpfs;
+pub mod virtual_machine;
 
 pub use directory::Directory;
 pub use error::Error;

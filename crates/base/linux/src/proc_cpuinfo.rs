@@ -1,5 +1,6 @@
-//! `/proc/cpuinfo` (`proc_cpuinfo(5)`): only the name of the processor. Everything else in it is
-//! also in /sys, in a form that does not depend on the architecture.
+//! `/proc/cpuinfo` (`proc_cpuinfo(5)`): the name of the processor, and what else it says of the
+//! first one. What it says of all is also in /sys, in a form that does not depend on the
+//! architecture.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,12 @@ const NAME_KEYS: [&str; 4] = ["model name", "cpu model", "cpu", "uarch"];
 pub fn processor_name(root: &Root) -> Result<Option<String>, Error> {
     let file = root.read_start("proc/cpuinfo", START_BYTES)?;
     Ok(file.and_then(|file| name(file.text())))
+}
+
+/// Returns what the file says of the machine and of its first processor, by lower-case key.
+pub(crate) fn start(root: &Root) -> Result<Option<BTreeMap<String, String>>, Error> {
+    let file = root.read_start("proc/cpuinfo", START_BYTES)?;
+    Ok(file.map(|file| facts(file.text())))
 }
 
 fn name(text: &str) -> Option<String> {

@@ -15,8 +15,9 @@ use crate::{Cache, CpuId, CpuSet, MemorySideCache, NodeId, NodeSet};
 pub struct Topology {
     /// The name of the processor (/proc/cpuinfo).
     pub cpu_model: Option<String>,
-    /// Signature of CPUID leaf 0x40000000 when a hypervisor announces itself. Also `None` for a
-    /// captured machine.
+    /// Signature of CPUID leaf 0x40000000 when a hypervisor announces itself; of a captured machine
+    /// and without CPUID, the name that its firmware has, or `unnamed`. `None` on a bare machine,
+    /// and where nothing tells.
     pub hypervisor: Option<String>,
     /// Whether the machine is emulated in software: then its nodes are equally far, and no speed
     /// measured on it is meaningful. `None` where CPUID does not exist or was not read.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod caches;
+mod contradictions;
 mod cores;
 mod cpus;
 mod distances;

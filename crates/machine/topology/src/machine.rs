@@ -6,13 +6,13 @@ use linux::{Error, Root, sysfs_memory_side_caches, sysfs_nodes};
 use model::{Device, MemoryRating, MemorySideCache, Node, NodeSet, Topology};
 
 use crate::gaps::Gaps;
-use crate::{caches, cores, cpus, distances, nodes};
+use crate::{caches, contradictions, cores, cpus, distances, nodes};
 
 /// The file that lists a machine's memory.
 const MEMINFO: &str = "proc/meminfo";
 
-/// Reads the topology of a live or captured machine. No file tells who runs the machine
-/// (`hypervisor`, `emulated`): a caller on a live machine adds that.
+/// Reads the topology of a live or captured machine. No file tells whether it is emulated, and few
+/// name its hypervisor: a caller on a live machine adds what CPUID says.
 ///
 /// # Errors
 /// When no CPU is online, there is no memory, or a file is malformed.
@@ -23,8 +23,9 @@ pub fn read(root: &Root) -> Result<Topology, Error> {
     let mut settings = nodes.settings.clone();
     settings.cpu_governors = cores::governors(cpus.governors, &mut gaps);
     let cores = cores::of(&cpus.positions, &nodes.cpus, &nodes.nodes, &mut gaps);
-    Ok(Topology {
+    let topology = Topology {
         cpu_model: linux::proc_cpuinfo::processor_name(root)?,
+        hypervisor: linux::virtual_machine::hypervisor(root)?,
         possible_nodes: sysfs_nodes::possible(root)?,
         distances: match ids.is_empty() {
             true => None,
@@ -39,8 +40,12 @@ pub fn read(root: &Root) -> Result<Topology, Error> {
         caches: caches::of(cpus.caches, &nodes.cpus, &mut gaps),
         devices: devices(root, &mut gaps)?,
         settings,
-        gaps: gaps.into_sentences(),
         ..nodes
+    };
+    contradictions::say(&topology, &mut gaps);
+    Ok(Topology {
+        gaps: gaps.into_sentences(),
+        ..topology
     })
 }
 
@@ -63,7 +68,11 @@ fn nodes_and_memory(root: &Root, gaps: &mut Gaps) -> Result<(Topology, NodeSet),
     let lists = cpu_lists(root, gaps)?;
     let meminfo = root.read_optional(MEMINFO)?;
     let meminfo = meminfo.map(|file| Meminfo::parse(&file)).transpose()?;
-    let meminfo = meminfo.unwrap_or_default();
+    let mut meminfo = meminfo.unwrap_or_default();
+    let is_impossible = nodes::forget_impossible(&mut meminfo);
+    if is_impossible {
+        gaps.add(format!("machine: {}", nodes::FREE_ABOVE_TOTAL));
+    }
     if meminfo.total_bytes.is_none() {
         gaps.add("machine: memory unknown (no MemTotal in /proc/meminfo)");
     }
@@ -71,7 +80,7 @@ fn nodes_and_memory(root: &Root, gaps: &mut Gaps) -> Result<(Topology, NodeSet),
     let ids = nodes::ids(root, gaps)?;
     let page_bytes = meminfo.huge_page_bytes;
     let nodes = if ids.is_empty() {
-        if meminfo.total_bytes.is_some() && meminfo.free_bytes.is_none() {
+        if meminfo.total_bytes.is_some() && meminfo.free_bytes.is_none() && !is_impossible {
             gaps.add("machine: free memory unknown (no MemFree in /proc/meminfo)");
         }
         vec![nodes::implied(&lists.online, &meminfo, &machine_pools)]

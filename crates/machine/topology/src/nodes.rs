@@ -25,14 +25,16 @@ pub(crate) fn ids(root: &Root, gaps: &mut Gaps) -> Result<NodeSet, Error> {
     Ok(ids)
 }
 
-/// The nodes that lack a file or field, collected while they are read one by one.
+/// The nodes that lack a file or a credible field, collected while they are read one by one.
 #[derive(Default)]
 struct Missing {
     meminfo: NodeSet,
     total: NodeSet,
     free: NodeSet,
+    free_above_total: NodeSet,
     pool_size: NodeSet,
     pool_count: NodeSet,
+    pool_free: NodeSet,
 }
 
 /// Reads these nodes.
@@ -48,7 +50,10 @@ pub(crate) fn read(
     let mut nodes = Vec::new();
     for (id, cpus) in cpus {
         let meminfo = sysfs_nodes::meminfo(root, id)?;
-        let known = meminfo.clone().unwrap_or_default();
+        let mut known = meminfo.clone().unwrap_or_default();
+        if forget_impossible(&mut known) {
+            missing.free_above_total.insert(id);
+        }
         match &meminfo {
             None => _ = missing.meminfo.insert(id),
             Some(meminfo) => {
@@ -72,12 +77,29 @@ pub(crate) fn read(
     gaps.of_nodes(&missing.meminfo, "memory unknown (no meminfo)");
     gaps.of_nodes(&missing.total, "memory unknown (no MemTotal in meminfo)");
     gaps.of_nodes(&missing.free, "free memory unknown (no MemFree in meminfo)");
+    gaps.of_nodes(&missing.free_above_total, FREE_ABOVE_TOTAL);
     gaps.of_nodes(&missing.pool_size, POOL_WITHOUT_SIZE);
     gaps.of_nodes(
         &missing.pool_count,
         "a pool of huge pages left out (no nr_hugepages)",
     );
+    gaps.of_nodes(
+        &missing.pool_free,
+        "free huge pages of a pool unknown (free_hugepages above nr_hugepages)",
+    );
     Ok(nodes)
+}
+
+pub(crate) const FREE_ABOVE_TOTAL: &str = "free memory unknown (MemFree above MemTotal in meminfo)";
+
+/// Forgets a free memory that is larger than all memory; returns whether it was.
+pub(crate) fn forget_impossible(meminfo: &mut Meminfo) -> bool {
+    let sizes = meminfo.free_bytes.zip(meminfo.total_bytes);
+    let is_impossible = sizes.is_some_and(|(free, total)| free > total);
+    if is_impossible {
+        meminfo.free_bytes = None;
+    }
+    is_impossible
 }
 
 const POOL_WITHOUT_SIZE: &str = "huge pages left out (no Hugepagesize in /proc/meminfo)";
@@ -99,11 +121,15 @@ fn huge_pages(
     if pools.iter().any(|pool| pool.total.is_none()) {
         missing.pool_count.insert(id);
     }
+    let is_impossible = |pool: &HugePagePool| pool.total.is_some() && pool.free > pool.total;
+    if pools.iter().any(is_impossible) {
+        missing.pool_free.insert(id);
+    }
     let of_node = |pool: HugePagePool| {
         Some(NodeHugePages {
             page_bytes: pool.page_bytes,
             total: pool.total?,
-            free: pool.free,
+            free: pool.free.filter(|_| !is_impossible(&pool)),
             surplus: pool.surplus,
         })
     };

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use linux::Root;
 use model::Topology;
 use model::exit::ExitCode;
 use report::TextOptions;
@@ -11,6 +10,7 @@ use report::TextOptions;
 use crate::arguments::TopologyArguments;
 use crate::capture::{MachineRoot, WHAT_ROOT_TAKES};
 use crate::failure::Failure;
+use crate::machine;
 
 /// Why the topology could not be shown.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl From<Error> for Failure {
 pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Result<String, Error> {
     let topology = match &arguments.root {
         Some(directory) => captured(directory)?,
-        None => live()?,
+        None => machine::live_topology().map_err(Error::Read)?,
     };
     if let Some(path) = &arguments.svg {
         fs::write(path, report::topology_svg(&topology, None)).map_err(|cause| Error::Picture {
@@ -78,16 +78,6 @@ pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Resul
 fn captured(directory: &Path) -> Result<Topology, Error> {
     let machine = MachineRoot::at(Some(directory)).map_err(Error::Root)?;
     topology::read(machine.root()).map_err(Error::Read)
-}
-
-fn live() -> Result<Topology, Error> {
-    let topology = topology::read(&Root::live()).map_err(Error::Read)?;
-    let virtualisation = linux::cpuid::virtualisation();
-    Ok(Topology {
-        hypervisor: virtualisation.hypervisor,
-        emulated: virtualisation.emulated,
-        ..topology
-    })
 }
 
 fn json(topology: &Topology) -> String {

@@ -4,7 +4,7 @@
 use std::fs;
 
 use linux::Root;
-use model::Topology;
+use model::{NodeId, Topology};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use testing::{Tree, unusual_machines};
@@ -52,6 +52,31 @@ fn with(path: &str, content: &'static str) -> impl FnOnce(&mut Tree) {
 
 const NODE: &str = "sys/devices/system/node";
 const CPU: &str = "sys/devices/system/cpu";
+
+#[test]
+fn free_memory_above_the_total_is_said_and_not_used() {
+    let meminfo = |total: u32| format!("Node 1 MemTotal: {total} kB\nNode 1 MemFree: 9 kB\n");
+    let topology = read(|tree| {
+        tree.set(&format!("{NODE}/node1/meminfo"), meminfo(8));
+        let pool = format!("{NODE}/node1/hugepages/hugepages-2048kB");
+        tree.set(&format!("{pool}/nr_hugepages"), "3\n");
+        tree.set(&format!("{pool}/free_hugepages"), "4\n");
+        tree.set("proc/meminfo", "MemTotal: 7 kB\nMemFree: 8 kB\n");
+    });
+    let topology = topology.unwrap();
+    let has = |gap: &str| assert!(topology.gaps.iter().any(|it| it == gap), "{topology:#?}");
+    has("machine: free memory unknown (MemFree above MemTotal in meminfo)");
+    has("node 1: free memory unknown (MemFree above MemTotal in meminfo)");
+    has("node 1: free huge pages of a pool unknown (free_hugepages above nr_hugepages)");
+    let node = topology.node(NodeId(1)).unwrap();
+    assert_eq!((node.memory_bytes, node.free_bytes), (Some(8 << 10), None));
+    assert_eq!(node.huge_pages[0].free, None);
+    let equal = read(|tree| {
+        tree.set(&format!("{NODE}/node1/meminfo"), meminfo(9));
+    });
+    let equal = equal.unwrap().node(NodeId(1)).unwrap().free_bytes;
+    assert_eq!(equal, Some(9 << 10));
+}
 
 #[test]
 fn distances() {
@@ -368,7 +393,11 @@ fn what_is_missing_of_memory_and_devices_is_said_in_one_line_each() {
     );
     check_gaps(
         with(&format!("{NODE}/node0/meminfo"), "Node 0 MemTotal: 12 kB\n"),
-        &["node 0: free memory unknown (no MemFree in meminfo)"],
+        &[
+            "node 0: free memory unknown (no MemFree in meminfo)",
+            "machine: 128 GiB of memory (MemTotal in /proc/meminfo), but its nodes have 64 GiB \
+             together",
+        ],
     );
     let pool = "hugepages/hugepages-2048kB/nr_hugepages";
     check_gaps(
