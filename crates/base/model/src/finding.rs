@@ -1,6 +1,8 @@
 //! A finding: something a user should know, with a name that scripts can rely on, and as far as
 //! they are known its evidence, its cost and the fix.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Something a user should know.
@@ -23,6 +25,17 @@ pub struct Finding {
     /// document where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<String>,
+}
+
+/// The checks of a diagnosis.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// How many checks could look at what they are about.
+    pub looked_for: usize,
+    /// What other checks lacked, such as `a target` or `distances`, and how many of them. Not in
+    /// documents of older versions, which counted every check as made.
+    #[serde(default)]
+    pub not_seen: BTreeMap<String, usize>,
 }
 
 /// How much a finding matters, in ascending order.

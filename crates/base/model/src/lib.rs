@@ -59,7 +59,7 @@ pub use evidence::{
     MemoryEvidence, ParkedEvidence, PoolEvidence, QuotaEvidence, ServerMemory, SessionEvidence,
     SgaEvidence,
 };
-pub use finding::{Cost, Fact, Finding, Severity};
+pub use finding::{Cost, Coverage, Fact, Finding, Severity};
 pub use firmware::{MeasuredDistances, TableReplacement};
 pub use first_touch::{
     FirstTouch, PrivateFaults, RelationTouch, TouchCell, TouchPicture, TouchedRelation,

@@ -64,7 +64,7 @@ mod understated;
 mod unsteady;
 mod zone_reclaim;
 
-pub use look::{looked_for_by_doctor, of_bandwidth, of_bind, of_doctor, of_inspect, of_latency};
+pub use look::{coverage_of_doctor, of_bandwidth, of_bind, of_doctor, of_inspect, of_latency};
 pub use row::Row;
 
 /// Every finding, in the order in which findings of equal severity are shown.

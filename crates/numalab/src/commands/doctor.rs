@@ -15,14 +15,17 @@ use crate::arguments::{DoctorArguments, FailOn};
 use crate::capture::MachineRoot;
 use crate::databases::databases;
 use crate::failure::Failure;
-use crate::output;
+use crate::{machine, output};
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let topology = topology::read(root)?;
+    let topology = match root.is_live() {
+        true => machine::live_topology()?,
+        false => topology::read(root)?,
+    };
     let options = Options {
         data_files: arguments.data_files,
         ..Options::default()
@@ -39,16 +42,16 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     }
     let findings = findings::of_doctor(&input);
     let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
-    let looked_for = findings::looked_for_by_doctor();
+    let coverage = findings::coverage_of_doctor(&input);
     if arguments.json {
         let target = arguments.target.as_deref();
         output::json(&report::doctor_document(
-            target, looked_for, &findings, threads,
+            target, &coverage, &findings, threads,
         ))?;
     } else {
         let options = output::text_options();
         output::data(&report::doctor_text(
-            looked_for, &findings, threads, &options,
+            &coverage, &findings, threads, &options,
         ))?;
     }
     let limit = arguments.fail_on.map(FailOn::severity);

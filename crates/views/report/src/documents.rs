@@ -1,7 +1,7 @@
 //! Documents that are a format and the fields of one value. Those that are put together from
 //! several values have files of their own.
 
-use model::{BindReport, Finding, GroupState, Residency, Threads, Topology};
+use model::{BindReport, Coverage, Finding, GroupState, Residency, Threads, Topology};
 use serde::Serialize;
 
 use crate::memory_plan::MemoryPlan;
@@ -43,8 +43,9 @@ pub struct Groups<'a> {
 pub struct DoctorAnswer<'a> {
     /// What was inspected besides the machine.
     pub target: Option<&'a str>,
-    /// Number of checks made.
-    pub looked_for: usize,
+    /// The checks.
+    #[serde(flatten)]
+    pub coverage: &'a Coverage,
     /// The findings, the most important first.
     pub findings: &'a [Finding],
     /// The threads of the target by role.
@@ -79,7 +80,7 @@ pub fn bandwidth_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
 /// Returns the document of a diagnosis.
 pub fn doctor_document<'a>(
     target: Option<&'a str>,
-    looked_for: usize,
+    coverage: &'a Coverage,
     findings: &'a [Finding],
     threads: Option<&'a Threads>,
 ) -> Document<DoctorAnswer<'a>> {
@@ -87,7 +88,7 @@ pub fn doctor_document<'a>(
         format: DOCTOR_FORMAT,
         fields: DoctorAnswer {
             target,
-            looked_for,
+            coverage,
             findings,
             threads,
         },

@@ -44,6 +44,8 @@ pub struct DoctorInput {
     pub cpusets: BTreeMap<u32, String>,
     /// The memory policy of the postmaster of a PostgreSQL server, in the kernel's words.
     pub policies: BTreeMap<u32, String>,
+    /// Whether this is another machine, of which a capture tells.
+    pub is_captured: bool,
     /// Whether the caller is root.
     pub is_root: bool,
     /// The settings that this server reports; `None` when it was not asked.
@@ -67,6 +69,7 @@ impl DoctorInput {
         residency: Option<Residency>,
     ) -> Result<Self, linux::Error> {
         let mut input = DoctorInput {
+            is_captured: !root.is_live(),
             is_root: linux::process::is_root(),
             ..DoctorInput::default()
         };

@@ -5,7 +5,7 @@ use linux::node_numastat::Numastat;
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, commands, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "a node was full, and allocations requested on it came from other nodes",
     cost: "what lies elsewhere is slower for as long as it lives",
     cost_source: "kernel, admin-guide/numastat.rst; `numalab latency` measures it here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::allocations, check)],
 };
 
 /// Fewer pages than this are not worth a finding: 16 MiB of 4 KiB.

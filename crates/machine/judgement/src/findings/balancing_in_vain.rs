@@ -3,10 +3,10 @@
 use model::{ByteSize, Layout, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cure::cure;
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
 use crate::doctor::shell_word::shell_word;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 /// The bit of kernel.numa_balancing without which pages do not follow CPUs (2 alone only promotes
@@ -20,7 +20,7 @@ pub(super) const ROW: Row = Row {
     cost: "remote shared memory stays remote; only private memory follows its CPUs",
     cost_source: "kernel, mm/mempolicy.c (vma_policy_mof); measured: of 10,240 remote shared pages \
                   none moved in 20 s, of as many private ones all",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,9 +3,9 @@
 use model::{CpuSet, ServerSettings, Severity, ThreadMask, ThreadRole};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cpu_lists::{LISTS, lists};
 use crate::doctor::threads::facts;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -15,7 +15,7 @@ pub(super) const ROW: Row = Row {
     cost: "threads that were to have CPUs of their own share them, or run far from their memory",
     cost_source: "sched_setaffinity(2): CPUs outside of the cpuset are left out, and a list of \
                   them alone is refused; the server does not say so",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::redis, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

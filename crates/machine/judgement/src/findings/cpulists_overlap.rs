@@ -3,8 +3,8 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cpu_lists::lists;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     cost: "the one thread that runs all commands waits for its CPU while a background job or a \
            snapshot has it",
     cost_source: "redis.conf and valkey.conf: the lists are there to keep them apart",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::redis, check)],
 };
 
 /// The list of the thread that runs commands.

@@ -3,7 +3,7 @@
 use model::{NodeSet, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "a memory policy names nodes that the cpuset of a process forbids",
     cost: "the kernel drops those nodes silently: memory is on fewer nodes",
     cost_source: "kernel, admin-guide/mm/numa_memory_policy.rst",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,9 +3,9 @@
 use model::{Residency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cure::cure;
 use crate::doctor::skew::{Skew, judge, lopsided};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,10 @@ pub(super) const ROW: Row = Row {
     about: "nearly all shared memory is on one node while processes run on others",
     cost: "an SGA on a far node gave 2.17 instead of 4.62 million logical reads per second",
     cost_source: "Drouvot, 7 January 2015; `numalab run local-vs-remote` measures it here",
-    checks: &[Check::Doctor(with_cure), Check::Inspect(check)],
+    checks: &[
+        Check::Doctor(sight::target, with_cure),
+        Check::Inspect(check),
+    ],
 };
 
 fn check(residency: &Residency) -> Option<Found> {

@@ -3,7 +3,7 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, commands, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "demotion is on and may move memory to nodes that the cpuset of a process forbids",
     cost: "under memory pressure, cold pages of the database go to slower nodes outside its cpuset",
     cost_source: "kernel, ABI/testing/sysfs-kernel-mm-numa (demotion_enabled)",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

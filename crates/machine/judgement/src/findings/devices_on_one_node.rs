@@ -3,7 +3,7 @@
 use model::{DeviceKind, NodeSet, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, commands, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "all devices of a kind are attached to one node",
     cost: "up to 20 % where the network decides, more than the placement of memory",
     cost_source: "measurements published by plantegg",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::devices, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

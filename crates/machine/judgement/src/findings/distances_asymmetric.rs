@@ -3,8 +3,8 @@
 use model::{DistanceTable, NodeId, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::distances::{of_firmware, rows};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 use crate::hops::pairs::Pairs;
 use crate::inputs::LatencyInput;
@@ -15,7 +15,10 @@ pub(super) const ROW: Row = Row {
     about: "the firmware's distances differ between the two directions",
     cost: "rarely true; the kernel orders nodes by it all the same",
     cost_source: "`numalab latency` measures both ways",
-    checks: &[Check::Doctor(of_machine), Check::Latency(of_latencies)],
+    checks: &[
+        Check::Doctor(sight::distances, of_machine),
+        Check::Latency(of_latencies),
+    ],
 };
 
 fn of_machine(input: &DoctorInput) -> Option<Found> {

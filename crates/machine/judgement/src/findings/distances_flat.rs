@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use model::{DistanceTable, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::distances::of_firmware;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 use crate::hops::only_remote_distance;
 
@@ -16,7 +16,7 @@ pub(super) const ROW: Row = Row {
     about: "the firmware gives all remote nodes one distance, so a further hop does not show",
     cost: "a hop that the firmware hid cost 37 ns (248 against 211 ns)",
     cost_source: "Hoogland, \"memory allocation on startup\", 2016",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::distances, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

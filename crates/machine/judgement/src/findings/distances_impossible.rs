@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::{DistanceTable, NodeId, NodeMatrix, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::distances::{of_firmware, rows};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 use crate::hops::Measured;
 use crate::hops::pairs::{Pairs, Range};
@@ -18,7 +18,10 @@ pub(super) const ROW: Row = Row {
     about: "the firmware's distances contradict their own definition",
     cost: "the kernel chooses fallback nodes and scheduler domains by them",
     cost_source: "ACPI 6.5, 5.2.17 (System Locality Information Table)",
-    checks: &[Check::Doctor(of_machine), Check::Latency(of_latencies)],
+    checks: &[
+        Check::Doctor(sight::distances, of_machine),
+        Check::Latency(of_latencies),
+    ],
 };
 
 /// The distance of a node from itself (ACPI 6.5, 5.2.17, System Locality Information Table). Linux

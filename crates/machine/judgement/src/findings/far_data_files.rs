@@ -3,8 +3,8 @@
 use model::{Residency, SegmentKind, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::far_cache::far_cache;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
 pub(super) const ROW: Row = Row {
@@ -13,7 +13,10 @@ pub(super) const ROW: Row = Row {
     about: "data files are cached on nodes where none of the processes may run",
     cost: "every read copies from a far node; pages stay where another process cached them",
     cost_source: "kernel, admin-guide/mm/numa_memory_policy.rst; `numalab latency` measures it",
-    checks: &[Check::Doctor(of_target), Check::Inspect(check)],
+    checks: &[
+        Check::Doctor(sight::target, of_target),
+        Check::Inspect(check),
+    ],
 };
 
 /// Fewer bytes of data files than this are not worth a finding.

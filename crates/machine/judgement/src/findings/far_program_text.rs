@@ -3,8 +3,8 @@
 use model::{Residency, SegmentKind, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::far_cache::far_cache;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
 pub(super) const ROW: Row = Row {
@@ -13,7 +13,10 @@ pub(super) const ROW: Row = Row {
     about: "program text is cached on nodes where none of the processes may run",
     cost: "4 % of queries (190 to 182 thousand per second) on a two-socket Kunpeng server",
     cost_source: "measurements of mysqld published by plantegg",
-    checks: &[Check::Doctor(of_target), Check::Inspect(check)],
+    checks: &[
+        Check::Doctor(sight::target, of_target),
+        Check::Inspect(check),
+    ],
 };
 
 /// Less program text than this is not worth a finding.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::{NodeId, NodeSet, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, commands, fact};
 use crate::hops::{figures, packages_by_node};
 use crate::inputs::LatencyInput;
@@ -16,10 +16,17 @@ pub(super) const ROW: Row = Row {
     about: "one node has the CPUs of several packages: the firmware interleaves memory (SUMA)",
     cost: "jobs took 12 to 15 % longer than with NUMA and huge pages; writes 156 against 97 ns",
     cost_source: "Closson, \"The NUMA Angle\" (Parts V and VII), 2007",
-    checks: &[Check::Doctor(of_machine), Check::Latency(of_latencies)],
+    checks: &[
+        Check::Doctor(sight::packages, of_machine),
+        Check::Latency(of_latencies),
+    ],
 };
 
 fn of_machine(input: &DoctorInput) -> Option<Found> {
+    // A kernel without NUMA says nothing of nodes.
+    if input.topology.node_is_implied {
+        return None;
+    }
     let packages = packages_by_node(&input.topology);
     let evidence = several(&packages).map(|(node, count)| {
         let cpus = format!("/sys/devices/system/node/node{node}/cpulist");

@@ -3,9 +3,9 @@
 use model::{ByteSize, NodeSet, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::memory::WORTH_BYTES;
 use crate::doctor::pools::{pool_file, pools};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "huge pages are free, but not on the nodes to which the target is bound",
     cost: "the SGA has small pages; with huge pages on NUMA jobs took 12 to 15 % less time",
     cost_source: "Closson, \"The NUMA Angle (Part VII)\", 2007",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

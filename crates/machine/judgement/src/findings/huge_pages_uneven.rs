@@ -3,8 +3,8 @@
 use model::{ByteSize, Fact, NodeHugePages, NodeId, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::pools::{pool_file, pools};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -13,7 +13,7 @@ pub(super) const ROW: Row = Row {
     about: "the pool of huge pages is not even over the nodes with memory and CPUs",
     cost: "an interleaved SGA falls back to other nodes or to small pages",
     cost_source: "kernel, admin-guide/mm/hugetlbpage.rst",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::pools, check)],
 };
 
 /// Pools that differ by more than this share of the largest are uneven.

@@ -3,7 +3,7 @@
 use model::{ByteSize, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "a pool of huge pages takes memory but is unused",
     cost: "the memory of the pool is lost to everything else",
     cost_source: "kernel, admin-guide/mm/hugetlbpage.rst",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::pools, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

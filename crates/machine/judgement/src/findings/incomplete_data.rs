@@ -1,20 +1,48 @@
-//! What could not be seen of the memory of a target: why, and what would reveal it.
+//! What could not be seen of the memory of a target, or of the machine: why, and what would reveal
+//! it.
 
 use model::{Fact, Residency, ResidencyMethod, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::memory::source;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, commands, fact};
 
 pub(super) const ROW: Row = Row {
     id: "incomplete-data",
     severity: Severity::Info,
-    about: "some of the memory could not be located, so figures are lower bounds",
+    about: "something of the machine or of the memory could not be read, or contradicts itself",
     cost: "findings may be missing",
     cost_source: "the gaps, above",
-    checks: &[Check::Doctor(check)],
+    checks: &[
+        Check::Doctor(sight::target, check),
+        Check::Doctor(sight::anything, of_machine),
+    ],
 };
+
+/// Files of the machine that are missing, or that others contradict.
+fn of_machine(input: &DoctorInput) -> Option<Found> {
+    let gaps = &input.topology.gaps;
+    let message = match gaps.as_slice() {
+        [] => return None,
+        [one] => one.clone(),
+        [first, _] => format!("{first}; and 1 more gap"),
+        [first, rest @ ..] => format!("{first}; and {} more gaps", rest.len()),
+    };
+    let files = "files of the machine below /proc and /sys";
+    let fix = match input.is_captured {
+        true => commands(&[
+            "# on the machine itself, capture all that numalab reads:",
+            "numalab capture FILE.tar.zst",
+        ]),
+        false => commands(&["# show what was read:", "numalab topology"]),
+    };
+    Some(Found {
+        evidence: gaps.iter().map(|gap| fact(files, gap)).collect(),
+        fix,
+        ..Found::that(message)
+    })
+}
 
 fn check(input: &DoctorInput) -> Option<Found> {
     let residency = input.residency.as_ref();
@@ -28,18 +56,21 @@ fn check(input: &DoctorInput) -> Option<Found> {
     }
     Some(Found {
         evidence,
-        fix: fix(residency, input.is_root),
+        fix: fix(residency, input),
         ..Found::that(message.to_owned())
     })
 }
 
 /// What would reveal it: missing privileges. A user who has them all gains nothing from more.
-fn fix(residency: &Residency, is_root: bool) -> Vec<String> {
+fn fix(residency: &Residency, input: &DoctorInput) -> Vec<String> {
+    if input.is_captured {
+        return commands(&["# a capture has no frame numbers: run numalab on the machine itself"]);
+    }
     let refused = |gap: &String| gap.contains("no permission to read");
     let lacks_privileges =
         residency.method == ResidencyMethod::NumaMaps || residency.gaps.iter().any(refused);
     let again = format!("numalab doctor '{}'", residency.target);
-    match (lacks_privileges, is_root) {
+    match (lacks_privileges, input.is_root) {
         (true, false) => commands(&[
             "# run as root on the host of the processes (frame numbers need CAP_SYS_ADMIN, other \
              users' processes CAP_SYS_PTRACE):",
@@ -49,7 +80,6 @@ fn fix(residency: &Residency, is_root: bool) -> Vec<String> {
         (true, true) => commands(&[
             "# this root user lacks CAP_SYS_ADMIN or CAP_SYS_PTRACE; a container needs both:",
             "# docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
-            "# a capture has no frame numbers: run numalab on the machine itself",
         ]),
         (false, _) => commands(&[
             "# more privileges do not help; see `gaps`, and try again when the system is quieter:",
@@ -102,6 +132,31 @@ mod tests {
             true,
             "more privileges do not help; see `gaps`, and try",
         );
+    }
+
+    #[test]
+    fn nobody_becomes_root_for_a_capture() {
+        for is_root in [false, true] {
+            let mut input = input(
+                ResidencyMethod::NumaMaps,
+                "frame numbers were not read",
+                is_root,
+            );
+            input.is_captured = true;
+            let fix = check(&input).unwrap().fix;
+            assert_eq!(fix.len(), 1, "{fix:?}");
+            assert!(fix[0].contains("on the machine itself"), "{fix:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_machine_does_not_say_is_found_too() {
+        let mut input = DoctorInput::default();
+        assert!(of_machine(&input).is_none());
+        input.topology.gaps = vec!["node 0: memory unknown".to_owned(), "b".to_owned()];
+        let found = of_machine(&input).unwrap();
+        assert_eq!(found.message, "node 0: memory unknown; and 1 more gap");
+        assert_eq!(found.evidence.len(), 2);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use model::{ByteSize, BytesByNode, NodeSet, Residency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cure::cure;
 use crate::doctor::memory::{WORTH_BYTES, shared, source};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -15,7 +15,10 @@ pub(super) const ROW: Row = Row {
     cost: "a part of what a Cyclops costs; the policy hides it from whoever looks only there",
     cost_source: "Closson, \"Introducing Cyclops\", 2007; kernel, mm/mempolicy.c (a node without \
                   free pages is passed over without a word)",
-    checks: &[Check::Doctor(with_cure), Check::Inspect(check)],
+    checks: &[
+        Check::Doctor(sight::target, with_cure),
+        Check::Inspect(check),
+    ],
 };
 
 /// A node of the policy with less than this part of its even share is no accident.

@@ -3,9 +3,9 @@
 use model::{NodeId, NodeSet, Severity, ThreadMask, ThreadRole};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::memory::WORTH_BYTES;
 use crate::doctor::threads::{facts, words};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "I/O threads run far from the memory of their process",
     cost: "remote reads and writes for every request, block or page that they handle",
     cost_source: "`numalab latency` measures what a remote access costs here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::threads, check)],
 };
 
 /// The data lies on one node above the first share; threads are remote below the second.

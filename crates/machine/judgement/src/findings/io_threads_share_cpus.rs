@@ -3,9 +3,9 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cpu_lists::LISTS;
 use crate::doctor::threads::facts;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -15,7 +15,7 @@ pub(super) const ROW: Row = Row {
     cost: "I/O threads wait in a loop for work, so one of them takes the CPU of the thread that \
            runs all commands",
     cost_source: "networking.c, IOThreadMain; redis.conf: leave at least one core spare",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::redis, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

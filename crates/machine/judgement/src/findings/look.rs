@@ -1,23 +1,28 @@
 //! Looks for what each command looks for; the most severe findings come first.
 
-use model::{Finding, Residency};
+use model::{Coverage, Finding, Residency};
 
 use super::FINDINGS;
 use super::row::Check;
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 use crate::inputs::{BandwidthInput, BindInput, LatencyInput};
 
-/// How many findings the doctor looks for.
-pub fn looked_for_by_doctor() -> usize {
-    let checks = FINDINGS.iter().flat_map(|row| row.checks);
-    checks.filter(|it| matches!(it, Check::Doctor(_))).count()
+/// Which checks the doctor makes of this, and what the others lack.
+pub fn coverage_of_doctor(input: &DoctorInput) -> Coverage {
+    let mut coverage = Coverage::default();
+    for check in FINDINGS.iter().flat_map(|row| row.checks) {
+        if let Check::Doctor(of, _) = check {
+            sight::count(&mut coverage, of(input));
+        }
+    }
+    coverage
 }
 
 /// What is wrong with a machine, and with the memory of a database on it.
 pub fn of_doctor(input: &DoctorInput) -> Vec<Finding> {
     findings(|check| match check {
-        Check::Doctor(check) => check(input).into_iter().collect(),
+        Check::Doctor(_, check) => check(input).into_iter().collect(),
         _ => Vec::new(),
     })
 }

@@ -3,8 +3,8 @@
 use model::{ByteSize, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::memory::WORTH_BYTES;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -13,7 +13,7 @@ pub(super) const ROW: Row = Row {
     about: "MariaDB has large_pages = ON, but its buffer pool is in small pages",
     cost: "page tables for all of the pool, and more TLB misses",
     cost_source: "`numalab run mariadb-huge-pages` measures it here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::mariadb, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

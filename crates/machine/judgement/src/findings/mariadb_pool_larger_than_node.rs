@@ -3,8 +3,8 @@
 use model::{ByteSize, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::innodb_pool::{is_interleaved, nodes_of_server, pool_bytes};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     cost: "whoever reads a page first decides where it is: one node fills up, the kernel reclaims \
            its file cache, and the rest spills to the others",
     cost_source: "`numalab run mariadb-interleave` measures it here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::mariadb, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,10 +3,10 @@
 use model::{ByteSize, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::innodb_pool::{is_interleaved, nodes_of_server};
 use crate::doctor::memory::WORTH_BYTES;
 use crate::doctor::shell_word::shell_word;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -16,7 +16,7 @@ pub(super) const ROW: Row = Row {
     cost: "threads on the other nodes read every page from afar, and one memory controller serves \
            all of them",
     cost_source: "`numalab run mariadb-local-vs-remote` measures it here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::mariadb, check)],
 };
 
 /// As for shared memory that lies on one node (`cyclops`).

@@ -3,7 +3,7 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "processes may run on some nodes but allocate memory only on others",
     cost: "every access of theirs to memory is remote",
     cost_source: "cpuset(7); `numalab latency` measures what a remote access costs here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,8 +3,8 @@
 use model::{ByteSize, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::memory::{WORTH_BYTES, source};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -13,7 +13,7 @@ pub(super) const ROW: Row = Row {
     about: "memory of the target is on a node without CPUs, far from every process",
     cost: "such memory (CXL, persistent memory) is slower from every CPU",
     cost_source: "`numalab latency` measures it here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

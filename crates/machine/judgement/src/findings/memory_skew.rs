@@ -3,9 +3,9 @@
 use model::{Residency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cure::cure;
 use crate::doctor::skew::{Skew, judge, lopsided};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,10 @@ pub(super) const ROW: Row = Row {
     about: "one node has far more than an even share of the shared memory",
     cost: "a part of what a Cyclops costs; that node runs out of memory and bandwidth first",
     cost_source: "Closson, \"Introducing Cyclops\", 2007",
-    checks: &[Check::Doctor(with_cure), Check::Inspect(check)],
+    checks: &[
+        Check::Doctor(sight::target, with_cure),
+        Check::Inspect(check),
+    ],
 };
 
 fn check(residency: &Residency) -> Option<Found> {

@@ -1,18 +1,19 @@
 //! One node nearly out of memory, another with plenty.
 
-use model::{ByteSize, NodeId, Severity};
+use model::{ByteSize, Fact, Node, NodeHugePages, NodeId, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::pools::pool_file;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
     id: "node-nearly-full",
     severity: Severity::Warning,
-    about: "one node is nearly out of free memory while another has plenty",
+    about: "one node is nearly out of free memory while another node or its huge pages have plenty",
     cost: "allocations go to far nodes or wait for reclaim; bound processes are killed",
     cost_source: "Closson, \"Introducing Cyclops\", 2007; kernel, admin-guide/sysctl/vm.rst",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::free_memory, check)],
 };
 
 /// A node with less free memory than this share of it is nearly full.
@@ -21,38 +22,87 @@ const FULL_PERCENT: u64 = 2;
 const PLENTY_PERCENT: u64 = 20;
 
 fn check(input: &DoctorInput) -> Option<Found> {
-    let nodes = input.topology.nodes.iter();
-    let known: Vec<(NodeId, u64, u64)> = nodes
-        .filter_map(|node| Some((node.id, node.free_bytes?, node.memory_bytes?)))
-        .filter(|(_, _, all)| *all > 0)
-        .collect();
-    let full = known
+    let mut nodes = input.topology.nodes.iter();
+    let node = nodes.find(|node| is_below(node.free_bytes, node.memory_bytes, FULL_PERCENT))?;
+    of_own_pools(node).or_else(|| beside_another(node, input))
+}
+
+/// Whether these free bytes are less than so much of all bytes; `false` where one is unknown.
+fn is_below(free: Option<u64>, all: Option<u64>, percent: u64) -> bool {
+    let known = free.zip(all).filter(|(_, all)| *all > 0);
+    known.is_some_and(|(free, all)| free < all / 100 * percent)
+}
+
+fn meminfo(node: NodeId) -> String {
+    format!("/sys/devices/system/node/node{node}/meminfo")
+}
+
+/// What is said of each node: free memory of all memory.
+fn free_of(node: &Node) -> String {
+    let [free, all] = [node.free_bytes, node.memory_bytes].map(|it| ByteSize(it.unwrap_or(0)));
+    format!("node {} has {free} free of {all}", node.id)
+}
+
+fn fact_of(node: &Node) -> Fact {
+    let free = ByteSize(node.free_bytes.unwrap_or(0));
+    fact(meminfo(node.id), format!("MemFree {free}"))
+}
+
+/// Free huge pages of the node's own pools are what is missing: nothing but huge pages can use
+/// them.
+fn of_own_pools(node: &Node) -> Option<Found> {
+    let free = |pool: &&NodeHugePages| pool.free.unwrap_or(0) > 0;
+    let pools: Vec<&NodeHugePages> = node.huge_pages.iter().filter(free).collect();
+    let bytes = |pool: &&NodeHugePages| pool.page_bytes.saturating_mul(pool.free.unwrap_or(0));
+    let idle = pools.iter().map(bytes).fold(0, u64::saturating_add);
+    if is_below(Some(idle), node.memory_bytes, PLENTY_PERCENT) {
+        return None;
+    }
+    let file = |pool: &NodeHugePages, name| pool_file(node.id, pool.page_bytes, name);
+    let free = pools
         .iter()
-        .find(|(_, free, all)| *free < all / 100 * FULL_PERCENT)?;
-    let other = known
-        .iter()
-        .find(|(_, free, all)| *free > all / 100 * PLENTY_PERCENT)?;
-    let file = |node| format!("/sys/devices/system/node/node{node}/meminfo");
-    let (full_id, other_id) = (full.0, other.0);
+        .map(|pool| fact(file(pool, "free_hugepages"), pool.free.unwrap_or(0)));
+    let shrink = pools.iter().map(|pool| {
+        let used = pool.total.saturating_sub(pool.free.unwrap_or(0));
+        format!("echo {used} >{}", file(pool, "nr_hugepages"))
+    });
+    let why = "# unless a database that is about to start takes them, shrink the pool to the pages \
+               in use (HugePages_Rsvd of /proc/meminfo are promised to programs: add them):";
     Some(Found {
         message: format!(
-            "node {full_id} has {} free of {}, node {other_id} has {} free",
-            ByteSize(full.1),
-            ByteSize(full.2),
-            ByteSize(other.1)
+            "{}, because {} of it are free huge pages, which small pages cannot use",
+            free_of(node),
+            ByteSize(idle)
         ),
-        evidence: vec![
-            fact(file(full_id), format!("MemFree {}", ByteSize(full.1))),
-            fact(file(other_id), format!("MemFree {}", ByteSize(other.1))),
-        ],
+        evidence: [fact_of(node)].into_iter().chain(free).collect(),
+        fix: [why.to_owned()].into_iter().chain(shrink).collect(),
+        ..Found::default()
+    })
+}
+
+/// Another node where databases may have memory has plenty.
+fn beside_another(node: &Node, input: &DoctorInput) -> Option<Found> {
+    let usable = input.database_nodes();
+    let mut others = input.topology.nodes.iter();
+    let other = others.find(|other| {
+        other.id != node.id
+            && usable.contains(other.id)
+            && other.free_bytes.is_some()
+            && other.memory_bytes.is_some_and(|all| all > 0)
+            && !is_below(other.free_bytes, other.memory_bytes, PLENTY_PERCENT)
+    })?;
+    let free = ByteSize(other.free_bytes.unwrap_or(0));
+    let id = node.id;
+    Some(Found {
+        message: format!("{}, node {} has {free} free", free_of(node), other.id),
+        evidence: vec![fact_of(node), fact_of(other)],
         fix: vec![
             format!(
-                "# show what uses memory on node {full_id} (the kernel frees file cache on \
-                     demand):"
+                "# show what uses memory on node {id} (the kernel frees file cache on demand):"
             ),
             format!(
                 "grep -E 'FilePages|Shmem|AnonPages|HugePages' {}",
-                file(full_id)
+                meminfo(id)
             ),
             "# start programs bound to that node with --preferred or --interleave, not --membind"
                 .to_owned(),
@@ -63,6 +113,8 @@ fn check(input: &DoctorInput) -> Option<Found> {
 
 #[cfg(test)]
 mod tests {
+    use model::CpuSet;
+
     use super::*;
     use crate::doctor::samples::machine;
 
@@ -79,5 +131,25 @@ mod tests {
         );
         it.topology.nodes[1].free_bytes = Some(1 << 30);
         assert!(check(&it).is_none());
+    }
+
+    #[test]
+    fn free_huge_pages_of_its_own_are_the_reason_and_memory_without_cpus_is_no_way_out() {
+        let mut it = machine(&[&[10, 21], &[21, 10]]);
+        it.topology.nodes[0].free_bytes = Some(1 << 30);
+        it.topology.nodes[1].cpus = CpuSet::new();
+        assert!(check(&it).is_none());
+        it.topology.nodes[0].huge_pages = vec![NodeHugePages {
+            page_bytes: 2 << 20,
+            total: 40_000,
+            free: Some(30_000),
+            surplus: None,
+        }];
+        let found = check(&it).unwrap();
+        let expected = "node 0 has 1 GiB free of 100 GiB, because 58.59 GiB of it are free huge \
+                        pages, which small pages cannot use";
+        assert_eq!(found.message, expected);
+        let pool = "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
+        assert_eq!(found.fix.last().unwrap(), &format!("echo 10000 >{pool}"));
     }
 }

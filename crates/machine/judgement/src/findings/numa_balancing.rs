@@ -3,7 +3,7 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, commands, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "numa_balancing is on although processes or memory were placed on purpose",
     cost: "hinting page faults, and page migrations that undo the placement",
     cost_source: "kernel, admin-guide/sysctl/kernel.rst (numa_balancing)",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::numa_balancing, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

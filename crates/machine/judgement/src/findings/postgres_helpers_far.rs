@@ -3,8 +3,8 @@
 use model::{BytesByNode, NodeSet, ProcessResidency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::postgres_server::postmaster;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -13,7 +13,7 @@ pub(super) const ROW: Row = Row {
     about: "I/O workers or the WAL writer of PostgreSQL run far from its shared memory",
     cost: "remote writes and reads for each block and each record of the log that they handle",
     cost_source: "`numalab latency` measures what a remote access costs here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::postgres, check)],
 };
 
 /// The helpers that sessions wait for: those that read for them (18 and later), and the log writer.

@@ -3,9 +3,9 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::PostgresSettings;
 use crate::doctor::postgres_server::is_in_small_pages;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "PostgreSQL has huge_pages = try but runs in small pages",
     cost: "page tables of every session for all of the buffers, and more TLB misses",
     cost_source: "`numalab run postgres-huge-pages` measures it here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::postgres_settings, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

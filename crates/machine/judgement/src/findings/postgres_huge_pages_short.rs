@@ -3,9 +3,9 @@
 use model::{NodeId, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::pools::pool_file;
 use crate::doctor::postgres_server::{is_in_small_pages, postmaster};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "the nodes that PostgreSQL may use have fewer huge pages than it needs",
     cost: "with huge_pages = on it does not start, with try it runs in small pages",
     cost_source: "PostgreSQL, \"Linux Huge Pages\"; kernel, admin-guide/mm/hugetlbpage.rst",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::postgres_settings, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,8 +3,8 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::postgres_server::postmaster;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -13,7 +13,7 @@ pub(super) const ROW: Row = Row {
     about: "PostgreSQL was started interleaved, so its sessions' private memory is, too",
     cost: "some 10 to 20 % of performance for what sessions do in their own memory",
     cost_source: "Andres Freund, \"NUMA vs PostgreSQL\", pgconf.eu 2024",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::postgres, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,9 +3,9 @@
 use model::{ByteSize, NodeId, SegmentKind, SegmentResidency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::memory::{nodes_used, source};
 use crate::doctor::shell_word::shell_word;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -15,7 +15,7 @@ pub(super) const ROW: Row = Row {
     cost: "with the text on another node, instructions per cycle fell from 1 to 0.65, and \
            throughput by 30 to 40 %",
     cost_source: "issue 9294 of scylladb",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 /// Less program text than this is not worth a finding: it fits into the caches of a node.

@@ -3,6 +3,7 @@
 use model::{Cost, Finding, Residency, Severity};
 
 use crate::doctor::DoctorInput;
+use crate::doctor::sight::Sight;
 use crate::found::Found;
 use crate::inputs::{BandwidthInput, BindInput, LatencyInput};
 
@@ -25,7 +26,8 @@ pub struct Row {
 /// A check and the command that makes it.
 pub(super) enum Check {
     /// `numalab doctor`.
-    Doctor(fn(&DoctorInput) -> Option<Found>),
+    /// With what it looks at.
+    Doctor(Sight, fn(&DoctorInput) -> Option<Found>),
     /// `numalab inspect`.
     Inspect(fn(&Residency) -> Option<Found>),
     /// `numalab latency`: of a few kinds there is one for each distance.
@@ -39,7 +41,7 @@ pub(super) enum Check {
 impl Check {
     fn command(&self) -> &'static str {
         match self {
-            Check::Doctor(_) => "doctor",
+            Check::Doctor(..) => "doctor",
             Check::Inspect(_) => "inspect",
             Check::Latency(_) => "latency",
             Check::Bandwidth(_) => "bandwidth",
@@ -50,8 +52,10 @@ impl Check {
 
 impl Row {
     /// The commands that look for it.
-    pub fn commands(&self) -> impl Iterator<Item = &'static str> {
-        self.checks.iter().map(Check::command)
+    pub fn commands(&self) -> Vec<&'static str> {
+        let mut commands: Vec<_> = self.checks.iter().map(Check::command).collect();
+        commands.dedup();
+        commands
     }
 
     /// The finding.

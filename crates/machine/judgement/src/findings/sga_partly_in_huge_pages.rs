@@ -3,7 +3,7 @@
 use model::{ByteSize, SegmentKind, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "System V shared memory of one target lies in huge pages and in small ones",
     cost: "page tables of every session for the part in small pages, and more TLB misses",
     cost_source: "`numalab run huge-pages` measures it here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 /// The least share of the memory in small pages: Oracle's fixed part may be small.

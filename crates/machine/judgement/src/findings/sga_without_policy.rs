@@ -3,9 +3,9 @@
 use model::{ByteSize, Layout, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cure::cure;
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "shared memory has no policy although several nodes use it",
     cost: "none yet, but page placement is left to chance: a restart may produce a Cyclops",
     cost_source: "Closson, \"Introducing Cyclops\", 2007",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::target, check)],
 };
 
 /// No policy although several nodes use the memory.

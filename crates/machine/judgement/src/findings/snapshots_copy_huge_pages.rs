@@ -3,8 +3,8 @@
 use model::{ByteSize, ServerSettings, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::memory::WORTH_BYTES;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     cost: "while the child saves, the first write to a page copies 2 MiB where it would copy \
            4 KiB, from the node of the page to that of the writer",
     cost_source: "fork(2), copy-on-write; the administration pages of Redis and Valkey",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::redis, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,9 +3,9 @@
 use model::{CpuSet, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::cpu_lists::follows;
 use crate::doctor::threads::{RoleMask, count, facts, processes, words};
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
 pub(super) const ROW: Row = Row {
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "threads may use only some of the CPUs that the first thread of their process may use",
     cost: "CPUs that the process was given stay idle while these threads wait for theirs",
     cost_source: "sched_setaffinity(2)",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::threads, check)],
 };
 
 /// The most roles that the sentence names.

@@ -3,10 +3,10 @@
 use model::{CpuSet, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::threads::{
     PINNED_MIN, ProcessMasks, RoleMask, count, cpus_of_machine, facts, hold_on, pinned, processes,
 };
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
 pub(super) const ROW: Row = Row {
@@ -15,7 +15,7 @@ pub(super) const ROW: Row = Row {
     about: "threads are pinned to the first CPUs of the machine, but their process has others",
     cost: "the threads crowd on CPUs that others use, and run far from the memory of their process",
     cost_source: "sched_setaffinity(2); `numalab latency` measures what a remote access costs here",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::threads, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -3,10 +3,10 @@
 use model::{CpuSet, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
 use crate::doctor::threads::{
     PINNED_MIN, RoleMask, count, cpus_of_machine, facts, hold_on, processes,
 };
+use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
 pub(super) const ROW: Row = Row {
@@ -15,7 +15,7 @@ pub(super) const ROW: Row = Row {
     about: "threads may use CPUs that the first thread of their process may not use",
     cost: "a placement by taskset or numactl that does not hold for these threads",
     cost_source: "sched_setaffinity(2): a thread may set any CPUs of its cpuset",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::threads, check)],
 };
 
 /// The server whose settings give each kind of thread CPUs of its own (`server-cpulist`,

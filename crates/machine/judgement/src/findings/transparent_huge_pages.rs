@@ -3,7 +3,7 @@
 use model::{ByteSize, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "transparent huge pages are always on for a database that advises against them",
     cost: "stalls while pages are compacted, and memory that grows",
     cost_source: "the manuals of these databases",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::transparent_huge_pages, check)],
 };
 
 /// Databases whose manuals ask for transparent huge pages to be off, by the prefix of a process

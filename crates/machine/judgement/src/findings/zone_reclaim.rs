@@ -3,7 +3,7 @@
 use model::Severity;
 
 use super::row::{Check, Row};
-use crate::doctor::DoctorInput;
+use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, commands, fact};
 
 pub(super) const ROW: Row = Row {
@@ -12,7 +12,7 @@ pub(super) const ROW: Row = Row {
     about: "the kernel reclaims a node's file cache before it uses free memory of other nodes",
     cost: "stalls and a small file cache while memory is free",
     cost_source: "kernel, admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
-    checks: &[Check::Doctor(check)],
+    checks: &[Check::Doctor(sight::zone_reclaim, check)],
 };
 
 fn check(input: &DoctorInput) -> Option<Found> {

@@ -1,5 +1,7 @@
 //! The page of `numalab.doctor/1`.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use model::Finding;
 use serde::Deserialize;
@@ -17,7 +19,9 @@ pub(crate) const DOCTOR_FORMAT: &str = "numalab.doctor/1";
 pub(crate) struct Diagnosis {
     #[serde(default)]
     target: Option<String>,
-    looked_for: u64,
+    looked_for: usize,
+    #[serde(default)]
+    not_seen: BTreeMap<String, usize>,
     findings: Vec<Finding>,
 }
 
@@ -32,7 +36,12 @@ pub(crate) fn doctor_content(diagnosis: &Diagnosis) -> Markup {
         p.lead {
             @if diagnosis.findings.is_empty() { "No problems found" }
             @else { (counted(diagnosis.findings.len(), "finding")) }
-            " in " (diagnosis.looked_for) " checks."
+            " in " (counted(diagnosis.looked_for, "check")) "."
+        }
+        @for (what, count) in &diagnosis.not_seen {
+            p.muted {
+                "Not looked at, for lack of " (cut(what)) ": " (counted(*count, "check")) "."
+            }
         }
         @if let Some(target) = &diagnosis.target { p.muted { "Target " (cut(target)) "." } }
         (findings(&diagnosis.findings))

@@ -128,7 +128,12 @@ fn a_move_is_shown_before_and_after() {
 
 #[test]
 fn a_diagnosis_and_a_topology_have_pages() {
-    let doctor = serde_json::to_string(&report::doctor_document(None, 27, &[], None)).unwrap();
+    let coverage = model::Coverage {
+        looked_for: 27,
+        ..model::Coverage::default()
+    };
+    let doctor =
+        serde_json::to_string(&report::doctor_document(None, &coverage, &[], None)).unwrap();
     let page = document_page(&doctor).unwrap();
     check_page(&page);
     assert!(page.contains("No problems found in 27 checks."));
