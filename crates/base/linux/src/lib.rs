@@ -29,6 +29,7 @@ pub mod ipc_namespace;
 pub mod kernel_place;
 pub mod kernel_settings;
 pub mod load_average;
+pub mod local_socket;
 pub mod machine_counters;
 pub mod machine_id;
 pub mod map_files;

@@ -25,6 +25,23 @@ pub struct Status {
     pub huge_bytes: Option<u64>,
 }
 
+/// Returns the effective user and group of process `pid`. The owner of /proc/PID is another where
+/// the process has changed its user (proc(5)).
+///
+/// # Errors
+/// When the process is gone, or the file lacks one of the two lines.
+pub fn user(root: &Root, pid: u32) -> Result<(u32, u32), Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/status"))?;
+    // Uid:\t102\t102\t102\t102: real, effective, saved, of file systems.
+    let effective = |label: &str| {
+        let mut lines = file.lines();
+        let line = lines.find_map(|(_, line)| line.strip_prefix(label));
+        let id = line.and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok());
+        id.ok_or_else(|| file.ended(format!("a line {label}")))
+    };
+    Ok((effective("Uid:")?, effective("Gid:")?))
+}
+
 /// Reads the status of process `pid`.
 ///
 /// # Errors
@@ -153,8 +170,22 @@ fn list<T: model::Id>(file: &TextFile, label: &str) -> Result<IdSet<T>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Status, allowed, parse, read, resident};
+    use super::{Status, allowed, parse, read, resident, user};
     use crate::{Root, TextFile};
+
+    #[test]
+    fn the_effective_user_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("proc/7/status");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        std::fs::write(&file, "Uid:\t0\t102\t0\t0\nGid:\t0\t106\t0\t0\n").unwrap();
+        assert_eq!(user(&root, 7).unwrap(), (102, 106));
+        std::fs::write(&file, "Uid:\t0\t102\t0\t0\n").unwrap();
+        assert!(user(&root, 7).unwrap_err().to_string().contains("Gid:"));
+        let own = user(&Root::live(), std::process::id()).unwrap();
+        assert_eq!(own.0, crate::process::user());
+    }
 
     #[test]
     fn both_lists_are_read() {

@@ -42,7 +42,7 @@ impl Cluster {
         journal: &Journal,
     ) -> Result<Self, Error> {
         let installation = installation::find(path)?;
-        let user = server_user()?;
+        let user = server_user()?.map(|user| (user.uid, user.gid));
         let folder = ScratchFolder::create((KIND, PROGRAM), parent, user, journal)?;
         let places = Places {
             program: installation.program.clone(),

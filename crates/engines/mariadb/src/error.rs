@@ -4,6 +4,10 @@ use std::io;
 
 use model::exit::ExitCode;
 
+/// `ER_ACCESS_DENIED_ERROR`, `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` (mysqld_error.h).
+const ACCESS_DENIED: u16 = 1045;
+const ACCESS_DENIED_WITHOUT_PASSWORD: u16 = 1698;
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -86,12 +90,24 @@ impl Error {
         }
     }
 
+    /// Whether the server did not answer in time.
+    pub(crate) fn is_silence(&self) -> bool {
+        let (Error::Io { cause, .. } | Error::Load(server::Error::Io { cause, .. })) = self else {
+            return false;
+        };
+        cause.kind() == io::ErrorKind::TimedOut
+    }
+
     /// Returns the exit code for this kind of failure.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Error::NotFound { .. } | Error::NoUser | Error::TooOld { .. } => {
                 ExitCode::MachineCannot
             }
+            Error::Refused {
+                code: ACCESS_DENIED | ACCESS_DENIED_WITHOUT_PASSWORD,
+                ..
+            } => ExitCode::NotPermitted,
             Error::Load(error) => error.exit_code(),
             Error::Journal(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
@@ -108,6 +124,14 @@ impl Error {
             ),
             Error::TooOld { .. } => Some("put the directory of a newer mariadbd first in PATH"),
             Error::NoUser => Some("make a user mysql, or run numalab as any other user"),
+            Error::Refused {
+                code: ACCESS_DENIED | ACCESS_DENIED_WITHOUT_PASSWORD,
+                ..
+            } => Some(
+                "let the server's own user in by its socket, as an administrator: CREATE USER \
+                 mysql@localhost IDENTIFIED VIA unix_socket; GRANT PROCESS ON *.* TO \
+                 mysql@localhost;",
+            ),
             Error::Load(error) => error.advice(),
             _ => None,
         }

@@ -5,9 +5,11 @@ use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use server::ServerUser;
+
 use crate::Error;
 use crate::kind::PROGRAM;
-use crate::user::{server_user, set_user, without_settings_of_others};
+use crate::user::{server_user, without_settings_of_others};
 
 /// Directories of packages and of `make install`, which need not be in `PATH`.
 const DIRECTORIES: [&str; 4] = [
@@ -80,9 +82,9 @@ pub(crate) fn find(path: Option<&OsStr>) -> Result<Installation, Error> {
 }
 
 /// Returns the installation of a program, as the server's user finds it.
-fn of(program: &Path, user: Option<(u32, u32)>) -> Result<Installation, Error> {
+fn of(program: &Path, user: Option<ServerUser>) -> Result<Installation, Error> {
     let mut command = Command::new(program);
-    without_settings_of_others(set_user(user, &mut command))
+    without_settings_of_others(ServerUser::runs(user, &mut command))
         .args(["--no-defaults", "--version"])
         .current_dir("/");
     let output = command.output();

@@ -1,11 +1,12 @@
 //! The settings of a running server, for the doctor.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 use linux::{Root, proc_net_unix};
 use model::ServerSettings;
-use nix::unistd::{Uid, User};
+use server::{Address, HeldAddress};
 
 use crate::Error;
 use crate::client::Client;
@@ -20,13 +21,20 @@ const SETTINGS: &str = "SELECT LOWER(VARIABLE_NAME), VARIABLE_VALUE \
     FROM information_schema.GLOBAL_STATUS \
     WHERE VARIABLE_NAME = 'INNODB_BUFFER_POOL_BYTES_DATA'";
 
+/// The time that the answer may take, and its length.
+const ANSWER_WITHIN: Duration = Duration::from_secs(4);
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+/// The user of a server in a container, whose id has another name or none here.
+const USUAL_USER: &str = "mysql";
+
 /// Asks server `pid`.
 ///
 /// # Errors
-/// When it does not let this user in, or an answer is not understood.
+/// When it does not let this user in, does not answer, or an answer is not understood.
 pub(crate) fn ask(root: &Root, pid: u32) -> Result<ServerSettings, Error> {
     const WHAT: &str = "asking for the server's settings";
     let mut client = connect(root, pid)?;
+    client.limit(ANSWER_WITHIN, ANSWER_BYTES_MAX);
     let mut values = BTreeMap::new();
     for row in client.query(SETTINGS, WHAT)? {
         if let [Some(name), Some(value)] = &row[..] {
@@ -41,29 +49,53 @@ pub(crate) fn ask(root: &Root, pid: u32) -> Result<ServerSettings, Error> {
     })
 }
 
-/// Connects to server `pid` at one of its sockets, as the user of this process, whom it knows by
-/// the socket (the plugin unix_socket).
+/// Connects to server `pid` at one of its sockets, by which it knows the user (the plugin
+/// unix_socket): as its own user if this process is root, else as that of this process.
 ///
 /// # Errors
-/// When it listens on none, or does not let this user in.
+/// When it listens on none, is silent, or does not let this user in.
 pub(crate) fn connect(root: &Root, pid: u32) -> Result<Client, Error> {
-    let user = User::from_uid(Uid::effective()).ok().flatten();
-    let user = user.map_or_else(|| "root".to_owned(), |user| user.name);
-    let mut last = None;
-    for path in proc_net_unix::listening_paths(root, pid)? {
-        match Client::connect_as(&reachable(root, pid, &path), &user) {
-            Ok(client) => return Ok(client),
-            Err(error) => last = Some(error),
-        }
-    }
-    Err(last.unwrap_or_else(|| {
+    let paths = proc_net_unix::listening_paths(root, pid)?;
+    if paths.is_empty() {
         let what = format!("the sockets of server {pid}");
-        Error::answer(what, "one that listens", "none")
-    }))
+        return Err(Error::answer(what, "one that listens", "none"));
+    }
+    let held = paths.iter().map(|path| hold(root, pid, path)).collect();
+    let connected = server::as_user_of(root, pid, |user| Ok(connect_to_one(held, user)));
+    connected?
 }
 
-/// Returns the path of a socket of the server for us, who may have another root directory.
-fn reachable(root: &Root, pid: u32, path: &Path) -> PathBuf {
+/// Connects to the first socket that lets the user in. A server that is silent at one has nobody
+/// who answers at the others.
+fn connect_to_one(
+    held: Vec<Result<HeldAddress, server::Error>>,
+    user: Option<&str>,
+) -> Result<Client, Error> {
+    let mut users = vec![user.unwrap_or(USUAL_USER), USUAL_USER];
+    users.dedup();
+    let mut last = None;
+    for address in held {
+        let connected = address.map_err(Error::from).and_then(|address| {
+            let mut refused = Error::NoUser;
+            for user in &users {
+                match Client::connect_as(&address, user) {
+                    Err(error @ Error::Refused { .. }) => refused = error,
+                    other => return other,
+                }
+            }
+            Err(refused)
+        });
+        match connected {
+            Err(error) if !error.is_silence() => last = Some(error),
+            other => return other,
+        }
+    }
+    Err(last.unwrap_or(Error::NoUser))
+}
+
+/// Holds a socket of the server for us, who may have another root directory.
+fn hold(root: &Root, pid: u32, path: &Path) -> Result<HeldAddress, server::Error> {
     let relative = path.strip_prefix("/").unwrap_or(path);
-    root.path(&format!("proc/{pid}/root")).join(relative)
+    let reachable = root.path(&format!("proc/{pid}/root")).join(relative);
+    Address::Socket(reachable).hold()
 }

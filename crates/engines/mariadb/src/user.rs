@@ -1,9 +1,8 @@
 //! The user that programs of MariaDB run as: never root, which mariadbd refuses, too.
 
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use nix::unistd::User;
+use server::ServerUser;
 
 use crate::Error;
 
@@ -17,24 +16,9 @@ const SETTINGS_OF_OTHERS: [&str; 4] = [
     "MARIADB_HOME",
 ];
 
-/// Returns the user and group to become; `None` if this process is not root and need not change.
-pub(crate) fn server_user() -> Result<Option<(u32, u32)>, Error> {
-    if !linux::process::is_root() {
-        return Ok(None);
-    }
-    let known = NAMES
-        .into_iter()
-        .find_map(|name| User::from_name(name).ok()?);
-    let user = known.ok_or(Error::NoUser)?;
-    Ok(Some((user.uid.as_raw(), user.gid.as_raw())))
-}
-
-/// Makes a command run as the server's user, without the groups of root (std, `CommandExt::uid`).
-pub(crate) fn set_user(user: Option<(u32, u32)>, command: &mut Command) -> &mut Command {
-    if let Some((uid, gid)) = user {
-        command.uid(uid).gid(gid);
-    }
-    command
+/// Returns the user to become; `None` if this process is not root and need not change.
+pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
+    ServerUser::first_of(&NAMES).map_err(|_| Error::NoUser)
 }
 
 /// Removes the caller's settings for other servers from a command's environment.

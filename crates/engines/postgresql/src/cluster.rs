@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::Command;
 
 use journal::Journal;
-use server::{Launcher, Server, ServerPlan, one_line};
+use server::{Launcher, Server, ServerPlan, ServerUser, one_line};
 
 use crate::cluster_settings::SETTINGS;
 use crate::folders::Folders;
-use crate::programs::{ServerUser, server_user, set_user, without_settings_of_others};
+use crate::programs::{server_user, without_settings_of_others};
 use crate::scratch_cluster::ScratchCluster;
 use crate::scratch_server::{SUPERUSER, ScratchServer};
 use crate::{Error, Installation, Places, fetched, installation};
@@ -86,7 +86,7 @@ impl Cluster {
     /// Makes a command run as the server's user, in its directory, without settings of the caller.
     fn as_user<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.current_dir(&self.folders.data);
-        set_user(self.user, without_settings_of_others(command));
+        ServerUser::runs(self.user, without_settings_of_others(command));
         command
     }
 }

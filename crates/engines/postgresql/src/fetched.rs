@@ -9,8 +9,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use server::ServerUser;
+
 use crate::installation;
-use crate::programs::{ServerUser, set_user, without_settings_of_others};
+use crate::programs::without_settings_of_others;
 use crate::version::Release;
 use crate::{Error, Installation};
 
@@ -171,7 +173,7 @@ impl Work<'_> {
             .args(words)
             .current_dir(self.folder)
             .stdin(Stdio::null());
-        set_user(self.user, &mut command);
+        ServerUser::runs(self.user, &mut command);
         command
     }
 }

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use server::ServerUser;
+
 use crate::Error;
-use crate::programs::{ServerUser, server_user, set_user};
+use crate::programs::{server_user, without_settings_of_others};
 use crate::version::{Release, Version, parse_version};
 
 /// Directories of packages: Debian's, Red Hat's.
@@ -58,7 +60,7 @@ pub fn find(places: &Places) -> Result<Installation, Error> {
         }
         return of(bin, user);
     }
-    let candidates = candidates(places);
+    let candidates = candidates(places, user);
     let whole = candidates
         .iter()
         .filter(|bin| missing_program(bin).is_none());
@@ -81,7 +83,7 @@ fn missing_program(bin: &Path) -> Option<&'static str> {
     PROGRAMS.into_iter().find(|name| !bin.join(name).is_file())
 }
 
-fn candidates(places: &Places) -> Vec<PathBuf> {
+fn candidates(places: &Places, user: Option<ServerUser>) -> Vec<PathBuf> {
     let path = places.path.clone().unwrap_or_default();
     let mut candidates: Vec<PathBuf> = std::env::split_paths(&path)
         // A program in the working directory is not an installed one.
@@ -91,7 +93,9 @@ fn candidates(places: &Places) -> Vec<PathBuf> {
         candidates.extend(versions_in(Path::new(parent), prefix, bin));
     }
     candidates.push(PathBuf::from(BUILT));
-    let configured = Command::new("pg_config").arg("--bindir").output().ok();
+    let mut pg_config = Command::new("pg_config");
+    without_settings_of_others(ServerUser::runs(user, &mut pg_config)).current_dir("/");
+    let configured = pg_config.arg("--bindir").output().ok();
     let configured = configured.filter(|output| output.status.success());
     candidates.extend(
         configured.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())),
@@ -117,7 +121,7 @@ fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
 pub(crate) fn of(bin: &Path, user: Option<ServerUser>) -> Result<Installation, Error> {
     let program = bin.join("postgres");
     let mut command = Command::new(&program);
-    set_user(user, command.arg("--version").current_dir("/"));
+    ServerUser::runs(user, command.arg("--version").current_dir("/"));
     let output = command.output();
     let output = output.map_err(Error::io(format!("running {}", program.display())))?;
     let said = String::from_utf8_lossy(&output.stdout);

@@ -2,6 +2,7 @@
 //! location of the shared buffers. See docs/postgres.md for the protocol.
 #![forbid(unsafe_code)]
 
+mod answering;
 mod buffers;
 mod changes;
 mod cluster;

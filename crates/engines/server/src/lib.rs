@@ -20,7 +20,9 @@ mod results;
 mod scratch_folder;
 mod session;
 mod sessions;
+mod socket;
 mod trial;
+mod user;
 mod window;
 
 pub use cache::{CacheMemory, CacheRange};
@@ -41,4 +43,6 @@ pub use process::{ServerProcess, one_line};
 pub use results::{TrialResult, Window};
 pub use scratch_folder::{CHANGES, FolderMade, ScratchFolder};
 pub use session::{Call, Done, Listener, Mark, Opener, Session};
+pub use socket::{Address, HeldAddress, Socket};
 pub use trial::{TrialOf, measure};
+pub use user::{ServerUser, as_user_of};

@@ -1,38 +1,17 @@
 //! Where a running server can be asked: what its title says.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
 
 use residency::instances::Place;
+use server::Address;
 
-/// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Address {
-    /// A Unix socket.
-    Socket(PathBuf),
-    /// A TCP address.
-    Tcp(SocketAddr),
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Address::Socket(path) => write!(f, "{}", path.display()),
-            Address::Tcp(address) => address.fmt(f),
-        }
-    }
-}
-
-impl Address {
-    /// Reads `redis-server 127.0.0.1:6379 [cluster]` or `redis-server unixsocket:/run/a`
-    /// (`redisSetProcTitle` of server.c); a port that the user named, where the title says nothing.
-    pub(crate) fn of(title: &str, place: &Place) -> Option<Address> {
-        of_title(title).or_else(|| match place {
-            Place::Port(port) => Some(at(Ipv4Addr::LOCALHOST, *port)),
-            Place::Directory(_) => None,
-        })
-    }
+/// Reads `redis-server 127.0.0.1:6379 [cluster]` or `redis-server unixsocket:/run/a`
+/// (`redisSetProcTitle` of server.c); a port that the user named, where the title says nothing.
+pub(crate) fn address_of(title: &str, place: &Place) -> Option<Address> {
+    of_title(title).or_else(|| match place {
+        Place::Port(port) => Some(at(Ipv4Addr::LOCALHOST, *port)),
+        Place::Directory(_) => None,
+    })
 }
 
 fn of_title(title: &str) -> Option<Address> {
@@ -63,7 +42,7 @@ mod tests {
     #[test]
     fn every_title_says_where_to_ask() {
         let check = |title, expected: Option<&str>| {
-            let found = Address::of(title, &Place::Directory("/a".into()));
+            let found = address_of(title, &Place::Directory("/a".into()));
             let shown = found.map(|it| it.to_string());
             assert_eq!(shown.as_deref(), expected, "{title}");
         };
@@ -81,7 +60,7 @@ mod tests {
         check("redis-server unixsocket:socket", None);
         check("redis-server *:0", None);
         check("redis-server", None);
-        let by_port = Address::of("my own title", &Place::Port(7001)).unwrap();
+        let by_port = address_of("my own title", &Place::Port(7001)).unwrap();
         assert_eq!(by_port.to_string(), "127.0.0.1:7001");
     }
 }

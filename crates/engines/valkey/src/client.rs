@@ -2,20 +2,20 @@
 //! the load needs, four commands, and a copy of each value.
 
 use std::io::{BufReader, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use server::Error;
+use server::{Address, Error, HeldAddress, Socket};
 
-use crate::address::Address;
 use crate::error::of_server;
 use crate::reply::{self, Reply};
-use crate::stream::Stream;
 
 /// A server that says nothing for so long has failed; emulated machines are slow.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
+/// A server of others that takes longer is not asked further: one command may keep it busy. It has
+/// a few kilobytes to say.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const ANSWERS_BYTES_MAX: u64 = 1 << 20;
 /// Commands that the load sends before it reads their replies. A server keeps the replies that its
 /// client has not read in the same private memory as its values: of 64, at most 256 KiB a session.
 pub(crate) const PIPELINE: usize = 64;
@@ -23,7 +23,7 @@ pub(crate) const PIPELINE: usize = 64;
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Client {
-    stream: BufReader<Stream>,
+    stream: BufReader<Socket>,
     requests: Vec<u8>,
     said: Vec<u8>,
 }
@@ -34,30 +34,29 @@ impl Client {
     /// # Errors
     /// When no server listens.
     pub(crate) fn connect(socket: &Path) -> Result<Self, Error> {
-        Self::connect_to(&Address::Socket(socket.to_owned()), SILENCE_MAX)
+        let address = Address::Socket(socket.to_owned()).hold()?;
+        let mut socket = address.connect(SILENCE_MAX)?;
+        let limited = socket.wait_at_most(SILENCE_MAX);
+        limited.map_err(Error::io("limiting how long the client waits"))?;
+        Ok(Self::of(socket))
     }
 
-    /// Connects to any server, which may say nothing for so long.
+    /// Connects to any server, which has some seconds and bytes for all of its answers.
     ///
     /// # Errors
     /// When no server listens.
-    pub(crate) fn connect_to(address: &Address, silence_max: Duration) -> Result<Self, Error> {
-        let connected = match address {
-            Address::Socket(path) => UnixStream::connect(path).map(Stream::Unix),
-            Address::Tcp(address) => {
-                TcpStream::connect_timeout(address, silence_max).map(Stream::Tcp)
-            }
-        };
-        let connected = connected.and_then(|stream| {
-            stream.limit(silence_max)?;
-            Ok(stream)
-        });
-        let stream = connected.map_err(Error::io(format!("connecting to {address}")))?;
-        Ok(Client {
-            stream: BufReader::with_capacity(64 << 10, stream),
+    pub(crate) fn connect_to(address: &HeldAddress) -> Result<Self, Error> {
+        let mut socket = address.connect(ANSWERS_WITHIN)?;
+        socket.limit(ANSWERS_WITHIN, ANSWERS_BYTES_MAX);
+        Ok(Self::of(socket))
+    }
+
+    fn of(socket: Socket) -> Self {
+        Client {
+            stream: BufReader::with_capacity(64 << 10, socket),
             requests: Vec::new(),
             said: Vec::new(),
-        })
+        }
     }
 
     /// Returns what ends its calls from another thread.
@@ -65,12 +64,7 @@ impl Client {
     /// # Errors
     /// When there is no descriptor left.
     pub(crate) fn stop(&self) -> Result<impl FnOnce() + Send + 'static, Error> {
-        let stream = self.stream.get_ref().try_clone();
-        let stream = stream.map_err(Error::io("duplicating a connection"))?;
-        Ok(move || {
-            // A connection that has ended already needs no end.
-            let _ = stream.shutdown();
-        })
+        self.stream.get_ref().stopper()
     }
 
     /// Adds a command to those of the next [`Client::send`].

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use journal::Journal;
 use model::ServerKind;
-use nix::unistd::User;
-use server::{Error, Launcher, ScratchFolder, Server, ServerPlan, Version};
+use server::{Error, Launcher, ScratchFolder, Server, ServerPlan, ServerUser, Version};
 
 use crate::error::{of_journal, of_request};
 use crate::installation::Installation;
@@ -35,7 +34,7 @@ impl Cluster {
         parent: &Path,
         journal: &Journal,
     ) -> Result<Self, Error> {
-        let user = server_user()?;
+        let user = server_user()?.map(|user| (user.uid, user.gid));
         let folder = ScratchFolder::create(named, parent, user, journal).map_err(of_journal)?;
         let data = folder.give_data().map_err(of_journal)?;
         Ok(Cluster {
@@ -69,19 +68,12 @@ impl server::Cluster for Cluster {
 }
 
 /// Returns the user to become; `None` if this process is not root and need not change.
-fn server_user() -> Result<Option<(u32, u32)>, Error> {
-    if !linux::process::is_root() {
-        return Ok(None);
-    }
-    let known = USERS
-        .into_iter()
-        .find_map(|name| User::from_name(name).ok()?);
-    let user = known.ok_or_else(|| {
-        let message = format!("there is no user {} to run a server as", USERS.join(", "));
+pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
+    ServerUser::first_of(&USERS).map_err(|names| {
+        let message = format!("there is no user {} to run a server as", names.join(", "));
         of_request(
             message,
             "create one of them, or run numalab as another user",
         )
-    })?;
-    Ok(Some((user.uid.as_raw(), user.gid.as_raw())))
+    })
 }

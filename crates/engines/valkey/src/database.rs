@@ -7,7 +7,7 @@ use model::{ServerKind, ServerSettings};
 use residency::instances::ServerTarget;
 use server::{Database, Error};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, server_user};
 use crate::error::of_server;
 use crate::installation::{self, Installation};
 use crate::settings;
@@ -54,7 +54,7 @@ impl Database for Valkey {
 
     fn create(&self, folder: &Path, journal: &Journal) -> Result<Box<dyn server::Cluster>, Error> {
         let program = self.find().map_err(of_server)?;
-        let installation = Installation::of(program)?;
+        let installation = Installation::of(program, server_user()?)?;
         let cluster = Cluster::create((self.kind, self.program), installation, folder, journal)?;
         Ok(Box::new(cluster))
     }

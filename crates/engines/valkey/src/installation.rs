@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use server::{Error, Version, one_line};
+use server::{Error, ServerUser, Version, one_line};
 
 use crate::error::of_server;
 
@@ -30,12 +30,12 @@ pub(crate) fn find(program: &str, path: Option<&OsStr>) -> Option<PathBuf> {
 }
 
 impl Installation {
-    /// Asks a program for its version.
+    /// Asks a program for its version, as the server's user.
     ///
     /// # Errors
     /// When it cannot be executed, or does not say it.
-    pub(crate) fn of(program: PathBuf) -> Result<Self, Error> {
-        let version = said_version(&program)?;
+    pub(crate) fn of(program: PathBuf, user: Option<ServerUser>) -> Result<Self, Error> {
+        let version = said_version(&program, user)?;
         Ok(Installation { program, version })
     }
 
@@ -48,8 +48,10 @@ impl Installation {
     }
 }
 
-fn said_version(program: &Path) -> Result<String, Error> {
-    let output = Command::new(program).arg("--version").output();
+fn said_version(program: &Path, user: Option<ServerUser>) -> Result<String, Error> {
+    let mut command = Command::new(program);
+    ServerUser::runs(user, command.arg("--version").current_dir("/"));
+    let output = command.output();
     let output = output.map_err(Error::io(format!("executing {}", program.display())))?;
     let said = String::from_utf8_lossy(&output.stdout);
     parse(&said).ok_or_else(|| {
@@ -84,6 +86,22 @@ mod tests {
         );
         check("v=\u{1b}[31m", None);
         check("", None);
+    }
+
+    #[test]
+    fn no_program_of_a_server_runs_as_root() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("redis-server");
+        std::fs::write(&program, "#!/bin/sh\necho \"v=1.0.$(id -u)\"\n").unwrap();
+        for path in [folder.path(), &program] {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let user = crate::cluster::server_user().unwrap();
+        let found = Installation::of(program, user).unwrap();
+        assert_ne!(found.version, "1.0.0");
+        let uid = user.map_or(linux::process::user(), |user| user.uid);
+        assert_eq!(found.version, format!("1.0.{uid}"));
     }
 
     #[test]

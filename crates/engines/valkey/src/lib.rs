@@ -17,6 +17,5 @@ mod scratch_server;
 mod session;
 mod settings;
 mod statistics;
-mod stream;
 
 pub use database::Valkey;

@@ -1,19 +1,16 @@
 //! The settings of a running server, for the doctor.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use linux::{Root, proc_stat, proc_status};
 use model::{ServerKind, ServerSettings};
 use residency::instances::ServerTarget;
-use server::Error;
+use server::{Address, Error, HeldAddress};
 
-use crate::address::Address;
+use crate::address::address_of;
 use crate::client::Client;
 use crate::error::{not_permitted, of_server};
 
-/// A server that says nothing for so long is not asked further: one command may keep it busy.
-const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// What is asked for: patterns, because Redis and Valkey write some names with `_` and others with
 /// `-`, and a server before 6.0 has none of these lists.
 const PATTERNS: [&str; 6] = [
@@ -27,7 +24,7 @@ const PATTERNS: [&str; 6] = [
 /// The variable with the password, as redis-cli and valkey-cli take it.
 const PASSWORD: &str = "REDISCLI_AUTH";
 
-/// Asks the server of a process.
+/// Asks the server of a process, as the user of that process if this one is root.
 ///
 /// # Errors
 /// When it does not answer, refuses, or another process answers.
@@ -36,19 +33,31 @@ pub(crate) fn ask(
     target: &ServerTarget,
     pid: u32,
 ) -> Result<ServerSettings, Error> {
-    let title = proc_stat::title(&Root::live(), pid);
+    let root = Root::live();
+    let title = proc_stat::title(&root, pid);
     let title = title.map_err(|error| of_server(error.to_string()))?;
-    let address = Address::of(&title, &target.place).ok_or_else(|| {
+    let address = address_of(&title, &target.place).ok_or_else(|| {
         of_server(format!(
             "the title of process {pid} names no address: {title}"
         ))
     })?;
-    let mut client = Client::connect_to(&address, SILENCE_MAX)?;
+    let address = address.hold()?;
+    let values = server::as_user_of(&root, pid, |_| values(&address, pid))?;
+    Ok(ServerSettings {
+        server,
+        pid,
+        source: "CONFIG GET",
+        values,
+    })
+}
+
+fn values(address: &HeldAddress, pid: u32) -> Result<BTreeMap<String, String>, Error> {
+    let mut client = Client::connect_to(address)?;
     if let Some(password) = std::env::var_os(PASSWORD) {
         client.ask(&[b"AUTH", password.as_encoded_bytes()])?;
     }
     let answers = client.ask(&[b"INFO", b"server"]).map_err(refused)?;
-    is_process(&answers, pid, &address)?;
+    is_process(&answers, pid, address.address())?;
     let mut values = BTreeMap::new();
     for pattern in PATTERNS {
         let found = client.ask_all(&[b"CONFIG", b"GET", pattern.as_bytes()]);
@@ -56,12 +65,7 @@ pub(crate) fn ask(
         let pairs = words.chunks_exact(2);
         values.extend(pairs.map(|pair| (pair[0].replace('_', "-"), pair[1].clone())));
     }
-    Ok(ServerSettings {
-        server,
-        pid,
-        source: "CONFIG GET",
-        values,
-    })
+    Ok(values)
 }
 
 /// What to do where the server wants a password or hides a command.

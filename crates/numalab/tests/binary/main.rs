@@ -95,6 +95,7 @@ mod screens;
 mod serving;
 mod serving_in_a_browser;
 mod side_by_side;
+mod stopped_servers;
 mod stores;
 mod streams;
 mod sysv_segments;

@@ -86,8 +86,21 @@ fn tables_of_mariadb_have_the_pages_that_the_server_says() {
         "{found:?}"
     );
 
+    // Root asks as the user of the server.
+    server.sql("SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = 1");
+    laboratory.document(&words);
+    server.sql("SET GLOBAL general_log = 0");
+    let asked = "SELECT DISTINCT SUBSTRING_INDEX(user_host, '[', 1) FROM mysql.general_log \
+                 WHERE argument LIKE '%information_schema.INNODB%'";
+    // The log has this question, too.
+    let asked = format!("{asked} AND argument NOT LIKE '%general_log%'");
+    assert_eq!(server.sql(&asked), "mysql\n");
+
     // A server that lets nobody in is looked at all the same; only names are missing.
-    server.sql("ALTER USER root@localhost IDENTIFIED BY 'not a secret'");
+    let secret = "IDENTIFIED BY 'not a secret'";
+    let without =
+        format!("ALTER USER mysql@localhost {secret}; ALTER USER root@localhost {secret}");
+    server.sql(&without);
     let again = laboratory.document(&words)["relations"].clone();
     assert_eq!(again["server_view"]["state"], "unanswered", "{again:#}");
     let all = |relations: &Value| relations["relations"].as_array().unwrap().clone();

@@ -10,22 +10,27 @@ use std::process::{Command, Stdio};
 
 use crate::laboratory::Laboratory;
 use crate::patience::until;
-use crate::redis_program::REDIS;
+use crate::redis_program::{Kind, REDIS};
 use crate::running::Running;
 
 const PASSWORD: &str = "not a secret";
 
 /// A server with a password and these settings.
-struct Redis {
-    server: Running,
-    folder: tempfile::TempDir,
+pub(crate) struct Redis {
+    pub(crate) server: Running,
+    pub(crate) folder: tempfile::TempDir,
     port: String,
 }
 
 impl Redis {
     fn start(test: &str, settings: &[&str]) -> Option<Self> {
+        Self::start_kind(REDIS, test, settings)
+    }
+
+    /// Returns a server of this kind; if there is none here, reports that `test` is not run.
+    pub(crate) fn start_kind(kind: Kind, test: &str, settings: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let program = REDIS.link_to_server(folder.path(), test)?;
+        let program = kind.link_to_server(folder.path(), test)?;
         // Free now; a server that finds it taken does not come up.
         let port = TcpListener::bind("127.0.0.1:0")
             .unwrap()

@@ -1,9 +1,10 @@
 //! One connection: its greeting, statements as text, and prepared ones with whole numbers.
 
 use std::io::BufReader;
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
+
+use server::{Address, HeldAddress, Socket};
 
 use super::packet::{self, PAYLOAD_BYTES_MAX, Payload};
 use crate::Error;
@@ -28,6 +29,15 @@ const FAILED: u8 = 0xff;
 /// The type of a number of eight bytes (`MYSQL_TYPE_LONGLONG`), signed.
 const EIGHT_BYTES: [u8; 2] = [0x08, 0x00];
 
+/// Timeout for a server of numalab's to accept a connection; emulated machines are slow.
+const CONNECT_WITHIN: Duration = Duration::from_secs(120);
+/// Timeout for a server of others to accept a connection and to let the user in, and the most that
+/// it says until then.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const GREETING_BYTES_MAX: u64 = 64 << 10;
+/// The most rows that are kept: as many as files of tablespaces are looked at.
+const ROWS_MAX: usize = 1 << 20;
+
 /// A row of an answer in text; `None` is NULL.
 pub(crate) type Row = Vec<Option<String>>;
 
@@ -40,29 +50,35 @@ pub(crate) struct Statement {
 /// An open connection.
 #[derive(Debug)]
 pub(crate) struct Client {
-    stream: BufReader<UnixStream>,
+    stream: BufReader<Socket>,
 }
 
 impl Client {
-    /// Connects to the socket of a server that asks for no password: with `skip-grant-tables` it
-    /// admits any name.
+    /// Connects to the socket of a server of numalab's: with `skip-grant-tables` it admits any
+    /// name. What it is asked takes as long as it takes.
     ///
     /// # Errors
     /// When nobody listens, or the server rejects the connection.
     pub(crate) fn connect(socket: &Path) -> Result<Self, Error> {
-        Self::connect_as(socket, "numalab")
+        let socket = Address::Socket(socket.to_owned()).hold()?;
+        Self::of(socket.connect(CONNECT_WITHIN)?, "numalab")
     }
 
-    /// Connects as a user whom the server knows by the socket, or who has no password.
+    /// Connects to a server of others, as a user whom it knows by the socket or who has no
+    /// password. [`Client::limit`] says what may follow.
     ///
     /// # Errors
-    /// As [`Client::connect`].
-    pub(crate) fn connect_as(socket: &Path, user: &str) -> Result<Self, Error> {
+    /// As [`Client::connect`], and when the server is silent.
+    pub(crate) fn connect_as(address: &HeldAddress, user: &str) -> Result<Self, Error> {
+        let mut socket = address.connect(ANSWERS_WITHIN)?;
+        socket.limit(ANSWERS_WITHIN, GREETING_BYTES_MAX);
+        Self::of(socket, user)
+    }
+
+    fn of(socket: Socket, user: &str) -> Result<Self, Error> {
         const WHAT: &str = "connecting to the server";
-        let stream = UnixStream::connect(socket);
-        let stream = stream.map_err(Error::io(format!("{WHAT} at {}", socket.display())))?;
         let mut client = Client {
-            stream: BufReader::new(stream),
+            stream: BufReader::new(socket),
         };
         let (number, greeting) = client.answer(WHAT)?;
         if greeting.first() != Some(&10) {
@@ -84,37 +100,58 @@ impl Client {
         }
     }
 
+    /// Limits all that follows: see [`Socket::limit`].
+    pub(crate) fn limit(&mut self, within: Duration, bytes_max: u64) {
+        self.stream.get_mut().limit(within, bytes_max);
+    }
+
     /// Returns what ends the connection from another thread.
     ///
     /// # Errors
     /// When no descriptor is left.
     pub(crate) fn stopper(&self) -> Result<impl FnOnce() + Send + 'static, Error> {
-        let stream = self.stream.get_ref().try_clone();
-        let stream = stream.map_err(Error::io("duplicating the connection"))?;
-        Ok(move || {
-            // A connection that has ended need not be ended.
-            let _ = stream.shutdown(Shutdown::Both);
-        })
+        Ok(self.stream.get_ref().stopper()?)
     }
 
     /// Executes a statement; returns its rows, none if it has no result.
     ///
     /// # Errors
-    /// When the server refuses it; `what` names the operation.
+    /// When the server refuses it, or sends too many rows; `what` names the operation.
     pub(crate) fn query(&mut self, sql: &str, what: &str) -> Result<Vec<Row>, Error> {
+        let mut rows = Vec::new();
+        self.each_row(sql, what, |row| {
+            if rows.len() == ROWS_MAX {
+                let expected = format!("at most {ROWS_MAX} rows");
+                return Err(Error::answer(what, expected, "more"));
+            }
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Executes a statement and calls `take` for each row of its result.
+    ///
+    /// # Errors
+    /// When the server refuses it, and those of `take`.
+    pub(crate) fn each_row(
+        &mut self,
+        sql: &str,
+        what: &str,
+        mut take: impl FnMut(Row) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         self.command(QUERY, sql.as_bytes(), what)?;
         let (_, first) = self.answer(what)?;
         if first.first() == Some(&OK) {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let columns = self.columns(&first, what)?;
-        let mut rows = Vec::new();
         while let Some(row) = self.row(what)? {
             let mut values = Payload(&row);
             let row: Option<Row> = (0..columns).map(|_| values.text()).collect();
-            rows.push(row.ok_or_else(|| unexpected(what, "a row of text", values.0))?);
+            take(row.ok_or_else(|| unexpected(what, "a row of text", values.0))?)?;
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// Executes a statement with one value; returns that.
@@ -302,12 +339,12 @@ fn plain(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
 
     use proptest::prelude::*;
 
-    use super::{Client, Error, packet, parse_numbers, parse_prepared, refused};
+    use super::{Address, Client, Duration, Error, packet, parse_numbers, parse_prepared, refused};
 
     #[test]
     fn a_refusal_is_told_in_the_words_of_the_server() {
@@ -364,6 +401,48 @@ mod tests {
         assert!(said(b"\xff\x10\x04Too many").contains("Too many"));
         assert!(said(b"").contains("an answer"));
         assert!(connect_to(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn rows_without_an_end_are_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("s");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let talk = std::thread::spawn(move || {
+            let (mut server, _) = listener.accept().unwrap();
+            let mut packets = Vec::new();
+            for (number, payload) in [(0, &b"\x0a5.5"[..]), (2, b"\0")] {
+                packet::write(&mut packets, number, payload).unwrap();
+            }
+            server.write_all(&packets).unwrap();
+            // The answer to the greeting and the statement come meanwhile.
+            let mut result = Vec::new();
+            for payload in [&b"\x01"[..], b"a column", b"\xfe\0\0\0\0"] {
+                packet::write(&mut result, 1, payload).unwrap();
+            }
+            server.write_all(&result).unwrap();
+            let mut rows = Vec::new();
+            (0..1000).for_each(|_| packet::write(&mut rows, 1, b"\x01x").unwrap());
+            while server.write_all(&rows).is_ok() {}
+            let _ = server.read_to_end(&mut Vec::new());
+        });
+        let held = Address::Socket(socket).hold().unwrap();
+        let mut client = Client::connect_as(&held, "me").unwrap();
+        client.limit(Duration::from_secs(600), 1 << 20);
+        let error = client.query("SELECT 1", "asking").unwrap_err().to_string();
+        assert_eq!(error, "asking: the answer exceeds 1048576 bytes");
+        client.limit(Duration::from_secs(600), u64::MAX);
+        let mut rows = 0;
+        let enough = client.each_row("SELECT 1", "asking", |_| match rows {
+            1000 => Err(Error::answer("asking", "1000 rows", "more")),
+            _ => {
+                rows += 1;
+                Ok(())
+            }
+        });
+        assert!(enough.is_err());
+        drop(client);
+        talk.join().unwrap();
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! The names of indexes, which only the server knows, and its own view of its buffer pool.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::Error;
 use crate::client::Client;
@@ -29,6 +30,13 @@ pub(super) struct View {
     pub unnamed: u64,
 }
 
+/// Limits of the answers: names of a million tables, and a view of a pool of 1 TiB, for which the
+/// server collects all of its rows first.
+const NAMES_WITHIN: Duration = Duration::from_secs(60);
+const NAMES_BYTES_MAX: u64 = 512 << 20;
+const VIEW_WITHIN: Duration = Duration::from_secs(600);
+const VIEW_PAGES_MAX: usize = 1 << 26;
+
 /// The bit of a clustered index (`DICT_CLUSTERED`, dict0mem.h).
 const CLUSTERED: u64 = 1;
 
@@ -38,6 +46,7 @@ const CLUSTERED: u64 = 1;
 /// When the user lacks the privilege PROCESS, or an answer is not understood.
 pub(super) fn ask(client: &mut Client, with_view: bool) -> Result<Said, Error> {
     const WHAT: &str = "asking for the names of indexes";
+    client.limit(NAMES_WITHIN, NAMES_BYTES_MAX);
     let sql = "SELECT INDEX_ID, NAME, TYPE FROM information_schema.INNODB_SYS_INDEXES";
     let mut indexes = BTreeMap::new();
     for row in client.query(sql, WHAT)? {
@@ -77,17 +86,20 @@ fn view(client: &mut Client) -> Result<View, Error> {
     let sql = "SELECT SPACE, PAGE_NUMBER, PAGE_TYPE = 'UNKNOWN' \
                FROM information_schema.INNODB_BUFFER_PAGE WHERE PAGE_STATE = 'FILE_PAGE'";
     let mut found = View::default();
-    for row in client.query(sql, WHAT)? {
+    client.limit(VIEW_WITHIN, u64::MAX);
+    client.each_row(sql, WHAT, |row| {
         let [space, page, is_unnamed] = columns(row, WHAT)?;
-        match is_unnamed.as_str() {
-            "1" => found.unnamed += 1,
-            _ => {
-                found
-                    .pages
-                    .insert((number(&space, WHAT)?, number(&page, WHAT)?));
-            }
+        if is_unnamed == "1" {
+            found.unnamed += 1;
+        } else if found.pages.len() < VIEW_PAGES_MAX {
+            let page = (number(&space, WHAT)?, number(&page, WHAT)?);
+            found.pages.insert(page);
+        } else {
+            let expected = format!("at most {VIEW_PAGES_MAX} pages");
+            return Err(Error::answer(WHAT, expected, "more"));
         }
-    }
+        Ok(())
+    })?;
     Ok(found)
 }
 

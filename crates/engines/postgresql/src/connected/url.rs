@@ -4,16 +4,13 @@
 use postgres::{Client, NoTls};
 
 use crate::Error;
-use crate::scratch_server::CONNECT_WITHIN;
+use crate::answering::require_answer_of;
 
 /// Parses the URL of a server. With `is_read_only`, the server itself rejects writes in the
 /// session.
 pub(super) fn config(url: &str, is_read_only: bool) -> Result<postgres::Config, Error> {
     let mut config: postgres::Config = url.parse().map_err(|cause| Error::Url { cause })?;
     config.application_name("numalab");
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_WITHIN);
-    }
     if is_read_only {
         let given = config.get_options().unwrap_or_default();
         let options = format!("{given} -c default_transaction_read_only=on");
@@ -37,6 +34,7 @@ pub(super) fn connect(config: &postgres::Config) -> Result<Client, Error> {
             false => ports.join(", "),
         }
     );
+    require_answer_of(config)?;
     config.connect(NoTls).map_err(Error::client(what))
 }
 

@@ -7,10 +7,14 @@ use postgres::{Client, NoTls};
 use super::lock_file::LockFile;
 use super::owner::{self, Asker};
 use crate::Error;
+use crate::answering::require_answer;
 use crate::scratch_server::CONNECT_WITHIN;
 
 /// Databases that exist in every cluster, unless an administrator dropped them.
 const USUAL: [&str; 2] = ["postgres", "template1"];
+
+/// A catalog that another session has locked is an error, not a wait.
+const WITHOUT_WAITING: &str = "-c lock_timeout=5s";
 
 /// A running server.
 pub(crate) struct LocalServer {
@@ -69,6 +73,7 @@ impl Door<'_> {
             .user(role)
             .dbname(database)
             .application_name("numalab")
+            .options(WITHOUT_WAITING)
             .connect_timeout(CONNECT_WITHIN)
             .connect(NoTls)
             .map_err(Error::client(format!(
@@ -80,8 +85,9 @@ impl Door<'_> {
     /// Connects to a database that usually exists.
     ///
     /// # Errors
-    /// As for [`Door::connect`].
+    /// As for [`Door::connect`], and when the server does not answer in time.
     pub(crate) fn connect_somewhere(&self) -> Result<Client, Error> {
+        require_answer(&self.lock_file.socket, self.lock_file.port)?;
         self.connect(USUAL[0])
             .or_else(|refused| match refused.is_no_database() {
                 true => self.connect(USUAL[1]),
