@@ -17,14 +17,23 @@ use rustix::fs::{FileType, Mode, OFlags};
 /// # Errors
 /// When it may not be read, or is a symbolic link (`ELOOP`) or not a regular file.
 pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
-    let file = match hold(path, OFlags::NOFOLLOW).and_then(|held| open(&held, 0)) {
-        Ok(file) => file.ok_or_else(|| io::Error::other("not a regular file"))?,
+    let file = match open_regular(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();
     file.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// When it may not be read, or is a symbolic link (`ELOOP`) or not a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = open(&hold(path, OFlags::NOFOLLOW)?, 0)?;
+    file.ok_or_else(|| io::Error::other("not a regular file"))
 }
 
 /// Holds the file of this name, without opening it.

@@ -69,9 +69,7 @@ impl CacheMemory {
     ) -> Result<SgaEvidence, Error> {
         for (after, before) in after.iter_mut().zip(before) {
             // A page that did not exist before has not moved.
-            for (node, before) in after.nodes.iter_mut().zip(&before.nodes) {
-                *node = node.filter(|_| before.is_some());
-            }
+            after.forget_unless_in(before);
         }
         let first = self.ranges.first().ok_or_else(|| Error::Answer {
             what: "the memory of the cache",

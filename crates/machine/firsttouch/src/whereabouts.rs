@@ -83,17 +83,18 @@ fn each_page(
     };
     let page_bytes = linux::process::page_bytes();
     let step = PAGES_TOGETHER * page_bytes;
-    let mut offset = 0;
-    while offset < segment.mapped_bytes {
-        let bytes = step.min(segment.mapped_bytes - offset);
-        let pages =
-            residency::nodes_of_range(root, owner, &mapping, &pids, (offset, bytes)).ok()?;
-        for (place, node) in pages.nodes.iter().enumerate() {
-            if let Some(node) = node {
-                take((pages.first + place as u64) * page_bytes, *node);
+    // Not from 0 on: an object may be mapped at an offset of 2^60, and has no pages below.
+    for part in &segment.mapped {
+        let mut offset = part.start;
+        while offset < part.end {
+            let bytes = step.min(part.end - offset);
+            let range = (offset, bytes);
+            let pages = residency::nodes_of_range(root, owner, &mapping, &pids, range).ok()?;
+            for (page, node) in pages.known() {
+                take(page * page_bytes, node);
             }
+            offset += bytes;
         }
-        offset += bytes;
     }
     Some(())
 }

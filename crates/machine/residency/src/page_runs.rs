@@ -32,7 +32,7 @@ const AT_ONCE: usize = 4;
 const SPARSE: u64 = 4;
 
 /// Reading so many entries of pages that are not there takes about as long as a call.
-const GAP: u64 = 512;
+pub(super) const GAP: u64 = 512;
 
 /// Reads the entries of stretches of one process that hold something, and passes them on in order,
 /// each run with the index of its stretch.

@@ -1,34 +1,120 @@
 //! The node of each page of a range of one object, without touching any page.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use linux::map_files::MappedObject;
-use linux::pagemap::{self, Pagemap};
+use linux::pagemap::{self, Pagemap, PagemapEntry};
 use linux::proc_maps::{self, Mapping};
-use linux::{Error, Root, mempolicy};
+use linux::{Error, Root, SystemCallError, mempolicy};
 use model::NodeId;
 
 use super::frames::{Frames, Lookup};
+use super::page_runs::GAP;
 use super::page_set::CHUNK_PAGES;
+use super::unmapped::HUGE_PAGES_MAX;
+
+/// Pages of a part of a range: what a range takes in memory depends on what there is, not on its
+/// length, which anybody can map for nothing. 512 pages are what one page table has.
+const PART_PAGES: u64 = 512;
 
 /// The pages of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangePages {
-    /// Size of a base page; a huge page counts as several.
-    pub page_bytes: u64,
-    /// Number of the first page in the object.
-    pub first: u64,
-    /// The node of each page; `None`: not in memory, or not visible to this user.
-    pub nodes: Vec<Option<NodeId>>,
+    page_bytes: u64,
+    /// The numbers of its pages in the object.
+    pages: Range<u64>,
+    /// The nodes of the pages of parts in which a page was found, by number of the part.
+    parts: BTreeMap<u64, Box<[Option<NodeId>]>>,
+    /// How many pages were found.
+    found: u64,
 }
 
 impl RangePages {
+    /// A range of which nothing is known: `pages` are numbers of base pages in the object; a huge
+    /// page counts as several.
+    pub fn unknown(page_bytes: u64, pages: Range<u64>) -> Self {
+        RangePages {
+            page_bytes,
+            pages,
+            parts: BTreeMap::new(),
+            found: 0,
+        }
+    }
+
+    /// A range from page `first` on with the node of each page; `None`: not in memory, or not
+    /// visible to this user.
+    pub fn of(page_bytes: u64, first: u64, nodes: &[Option<NodeId>]) -> Self {
+        let mut range = Self::unknown(page_bytes, first..first + nodes.len() as u64);
+        for (page, node) in (first..).zip(nodes) {
+            range.set(page, *node);
+        }
+        range
+    }
+
+    /// Size of a base page.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    /// The pages whose node is known, by number in the object, ascending.
+    pub fn known(&self) -> impl Iterator<Item = (u64, NodeId)> + '_ {
+        self.parts.iter().flat_map(|(part, nodes)| {
+            let numbered = (part * PART_PAGES..).zip(nodes);
+            numbered.filter_map(|(page, node)| Some((page, (*node)?)))
+        })
+    }
+
+    /// The node of a page, by its number in the object.
+    fn node(&self, page: u64) -> Option<NodeId> {
+        let nodes = self.parts.get(&(page / PART_PAGES))?;
+        nodes[(page % PART_PAGES) as usize]
+    }
+
+    /// Notes the node of a page of the range, unless it is known.
+    fn set(&mut self, page: u64, node: Option<NodeId>) {
+        let Some(node) = node.filter(|_| self.pages.contains(&page)) else {
+            return;
+        };
+        let part = self.parts.entry(page / PART_PAGES);
+        let nodes = part.or_insert_with(|| vec![None; PART_PAGES as usize].into());
+        let known = &mut nodes[(page % PART_PAGES) as usize];
+        self.found += u64::from(known.is_none());
+        known.get_or_insert(node);
+    }
+
+    fn knows_all(&self, mut pages: Range<u64>) -> bool {
+        pages.all(|page| self.node(page).is_some())
+    }
+
+    /// Forgets the pages that another look did not find.
+    pub fn forget_unless_in(&mut self, other: &RangePages) {
+        for (part, nodes) in &mut self.parts {
+            let was = other.parts.get(part);
+            for (index, node) in nodes.iter_mut().enumerate() {
+                if was.is_none_or(|was| was[index].is_none()) {
+                    self.found -= u64::from(node.take().is_some());
+                }
+            }
+        }
+    }
+
     /// The `bytes` bytes at `offset` of the object, by node; those on no known node are under
     /// `None`.
     pub fn bytes_by_node(&self, offset: u64, bytes: u64) -> BTreeMap<Option<NodeId>, u64> {
-        let mut found = BTreeMap::new();
-        for (node, bytes) in self.pages_of(offset, bytes) {
-            *found.entry(node).or_default() += bytes;
+        let (end, mut unknown) = (offset.saturating_add(bytes), bytes);
+        let mut found: BTreeMap<Option<NodeId>, u64> = BTreeMap::new();
+        for (page, node) in self.known() {
+            let start = page * self.page_bytes;
+            let in_page = end.min(start + self.page_bytes);
+            let bytes = in_page.saturating_sub(start.max(offset));
+            if bytes > 0 {
+                *found.entry(Some(node)).or_default() += bytes;
+                unknown -= bytes;
+            }
+        }
+        if unknown > 0 {
+            found.insert(None, unknown);
         }
         found
     }
@@ -47,12 +133,10 @@ impl RangePages {
                 return None;
             }
             let page = at / self.page_bytes;
-            let page_end = (page + 1) * self.page_bytes;
-            let index = page.checked_sub(self.first).map(|index| index as usize);
-            let node = index.and_then(|index| self.nodes.get(index).copied().flatten());
+            let page_end = (page + 1).saturating_mul(self.page_bytes);
             let bytes = end.min(page_end) - at;
             at = page_end;
-            Some((node, bytes))
+            Some((self.node(page), bytes))
         })
     }
 }
@@ -76,13 +160,8 @@ pub fn nodes_of_range(
     (offset, bytes): (u64, u64),
 ) -> Result<RangePages, Error> {
     let page_bytes = linux::process::page_bytes();
-    let first = offset / page_bytes;
-    let pages = (offset + bytes).div_ceil(page_bytes) - first;
-    let mut range = RangePages {
-        page_bytes,
-        first,
-        nodes: vec![None; pages as usize],
-    };
+    let end = offset.saturating_add(bytes).div_ceil(page_bytes);
+    let mut range = RangePages::unknown(page_bytes, offset / page_bytes..end);
     let frames = match pagemap::frames_are_shown() {
         true => Some(Frames::read(root, page_bytes)?),
         false => None,
@@ -97,7 +176,7 @@ pub fn nodes_of_range(
             Ok(()) => seen += 1,
             Err(error) => refused = refused.or(Some(error)),
         }
-        if range.nodes.iter().all(Option::is_some) {
+        if range.found == range.pages.end - range.pages.start {
             return Ok(range);
         }
     }
@@ -110,23 +189,39 @@ pub fn nodes_of_range(
     Ok(range)
 }
 
-/// The parts of the range that a process has mapped, each with its index in the range and its page
-/// number in the address space.
+/// The parts of the range that a process has mapped, each with its first page in the object and its
+/// page numbers in the address space: of these, where the kernel can tell, only what is there.
 fn parts(root: &Root, pid: u32, of: &Mapping, range: &RangePages) -> Result<Vec<Part>, Error> {
     let mappings = proc_maps::read(root, pid)?.list;
-    let last = range.first + range.nodes.len() as u64;
-    let parts = mappings.iter().filter_map(|mapping| {
-        let (address, offset, bytes) = common(of, mapping)?;
+    let pagemap = Pagemap::open(root, pid).ok();
+    let mut parts = Vec::new();
+    for mapping in &mappings {
+        let Some((address, offset, bytes)) = common(of, mapping) else {
+            continue;
+        };
         let origin = offset / range.page_bytes;
-        let start = origin.max(range.first);
-        let end = last.min(origin + bytes / range.page_bytes);
-        (start < end).then(|| Part {
-            index: (start - range.first) as usize,
-            pages: end - start,
-            address: address / range.page_bytes + (start - origin),
-        })
-    });
-    Ok(parts.collect())
+        let start = origin.max(range.pages.start);
+        let end = range
+            .pages
+            .end
+            .min(origin.saturating_add(bytes / range.page_bytes));
+        if start >= end {
+            continue;
+        }
+        let first = address / range.page_bytes + (start - origin);
+        let addresses = first..first + (end - start);
+        let populated = match &pagemap {
+            Some(pagemap) => pagemap.populated(addresses.clone(), GAP)?,
+            None => None,
+        };
+        for addresses in populated.unwrap_or_else(|| vec![addresses.clone()]) {
+            parts.push(Part {
+                page: start + (addresses.start - first),
+                addresses,
+            });
+        }
+    }
+    Ok(parts)
 }
 
 /// What a mapping of some process has of the object behind `of`: its address there, its offset in
@@ -144,11 +239,23 @@ fn common(of: &Mapping, mapping: &Mapping) -> Option<(u64, u64, u64)> {
 
 /// See [`parts`].
 struct Part {
-    /// Index in the range.
-    index: usize,
-    pages: u64,
-    /// Page number in the address space.
-    address: u64,
+    /// Its first page in the object.
+    page: u64,
+    /// Page numbers in the address space.
+    addresses: Range<u64>,
+}
+
+impl Part {
+    /// It in pieces: the first page of each in the object, and in the address space, and how many
+    /// there are.
+    fn pieces(&self) -> impl Iterator<Item = (u64, u64, usize)> + '_ {
+        let Range { start, end } = self.addresses;
+        let starts = (start..end).step_by(CHUNK_PAGES as usize);
+        starts.map(move |at| {
+            let count = CHUNK_PAGES.min(end - at) as usize;
+            (self.page + (at - start), at, count)
+        })
+    }
 }
 
 fn by_frames(
@@ -161,22 +268,25 @@ fn by_frames(
     let pagemap = Pagemap::open(root, pid)?;
     let mut entries = Vec::new();
     for part in parts(root, pid, mapping, range)? {
-        let mut done = 0;
-        while done < part.pages {
-            let count = (part.pages - done).min(CHUNK_PAGES) as usize;
-            let from = part.index + done as usize;
-            done += count as u64;
-            let known = &mut range.nodes[from..from + count];
-            if known.iter().all(Option::is_some) {
-                continue;
-            }
-            pagemap.read(part.address + (done - count as u64), count, &mut entries)?;
-            for (node, entry) in known.iter_mut().zip(&entries) {
-                *node = node.or_else(|| frames.node_of(entry.frame()?));
+        for (page, address, count) in part.pieces() {
+            if !range.knows_all(page..page + count as u64) {
+                pagemap.read(address, count, &mut entries)?;
+                take(&entries, page, frames, range);
             }
         }
     }
     Ok(())
+}
+
+/// Notes the nodes of the frames of pages from `first` on.
+fn take(entries: &[PagemapEntry], first: u64, frames: &mut Lookup<'_>, range: &mut RangePages) {
+    for (page, entry) in (first..).zip(entries) {
+        if let Some(frame) = entry.frame()
+            && range.node(page).is_none()
+        {
+            range.set(page, frames.node_of(frame));
+        }
+    }
 }
 
 fn by_question(
@@ -186,15 +296,16 @@ fn by_question(
     range: &mut RangePages,
 ) -> Result<(), Error> {
     for part in parts(root, pid, mapping, range)? {
-        let start = part.address * range.page_bytes;
-        let pages = part.pages as usize;
-        let answers = mempolicy::nodes_of_process_pages(pid, start, range.page_bytes, pages);
-        let answers = answers.map_err(|error| Error::Read {
-            path: root.path(&format!("proc/{pid}/maps")),
-            cause: std::io::Error::new(error.cause.kind(), error.to_string()),
-        })?;
-        for (node, answer) in range.nodes[part.index..].iter_mut().zip(answers) {
-            *node = node.or(answer.ok());
+        for (page, address, count) in part.pieces() {
+            let start = address * range.page_bytes;
+            let answers = mempolicy::nodes_of_process_pages(pid, start, range.page_bytes, count);
+            let answers = answers.map_err(|error| Error::Read {
+                path: root.path(&format!("proc/{pid}/maps")),
+                cause: std::io::Error::new(error.cause.kind(), error.to_string()),
+            })?;
+            for (page, answer) in (page..).zip(answers) {
+                range.set(page, answer.ok());
+            }
         }
     }
     Ok(())
@@ -214,28 +325,44 @@ fn unmapped(
         unmapped_huge(&object, huge_page_bytes, &pagemap, frames, range);
         return Ok(());
     }
+    let looked = unmapped_small(&object, &pagemap, frames, range);
+    looked.map_err(|error| Error::Read {
+        path: root.path(&format!("proc/{owner}/map_files")),
+        cause: std::io::Error::new(error.cause.kind(), error.to_string()),
+    })
+}
+
+fn unmapped_small(
+    object: &MappedObject,
+    pagemap: &Pagemap,
+    frames: &mut Lookup<'_>,
+    range: &mut RangePages,
+) -> Result<(), SystemCallError> {
     let mut entries = Vec::new();
-    let chunk = CHUNK_PAGES as usize;
-    for from in (0..range.nodes.len()).step_by(chunk) {
-        let count = chunk.min(range.nodes.len() - from);
-        let known = &mut range.nodes[from..from + count];
-        if known.iter().all(Option::is_some) {
-            continue;
+    let mut from = range.pages.start * range.page_bytes;
+    // No page is beyond the end of an object, or in a hole of it.
+    while let Some((start, end)) = object.next_data(from)? {
+        from = end;
+        let last = range.pages.end.min(end.div_ceil(range.page_bytes));
+        let mut page = range.pages.start.max(start / range.page_bytes);
+        while page < last {
+            let count = CHUNK_PAGES.min(last - page);
+            if !range.knows_all(page..page + count) {
+                let offset = page * range.page_bytes;
+                object.entries(offset, count as usize, pagemap, &mut entries)?;
+                take(&entries, page, frames, range);
+            }
+            page += count;
         }
-        let offset = (range.first + from as u64) * range.page_bytes;
-        let looked = object.entries(offset, count, &pagemap, &mut entries);
-        looked.map_err(|error| Error::Read {
-            path: root.path(&format!("proc/{owner}/map_files")),
-            cause: std::io::Error::new(error.cause.kind(), error.to_string()),
-        })?;
-        for (node, entry) in known.iter_mut().zip(&entries) {
-            *node = node.or_else(|| frames.node_of(entry.frame()?));
+        if last == range.pages.end {
+            break;
         }
     }
     Ok(())
 }
 
-/// The same for huge pages. Those that the kernel does not show stay unknown.
+/// The same for huge pages. Those that the kernel does not show stay unknown, and those beyond
+/// [`HUGE_PAGES_MAX`].
 fn unmapped_huge(
     object: &MappedObject,
     huge_page_bytes: u64,
@@ -244,13 +371,13 @@ fn unmapped_huge(
     range: &mut RangePages,
 ) {
     let step = huge_page_bytes / range.page_bytes;
-    let last = range.first + range.nodes.len() as u64;
+    let first = range.pages.start / step;
+    let last = range.pages.end.div_ceil(step);
+    let last = last.min(object.bytes.div_ceil(huge_page_bytes));
     let mut entries = Vec::new();
-    for number in range.first / step..last.div_ceil(step) {
-        let start = (number * step).max(range.first) - range.first;
-        let end = ((number + 1) * step).min(last) - range.first;
-        let known = &mut range.nodes[start as usize..end as usize];
-        if known.iter().all(Option::is_some) {
+    for number in first..last.min(first + HUGE_PAGES_MAX) {
+        let pages = number * step..(number + 1) * step;
+        if range.knows_all(pages.clone()) {
             continue;
         }
         let Ok(()) = object.huge_entries(number, 1, pagemap, &mut entries) else {
@@ -258,7 +385,7 @@ fn unmapped_huge(
         };
         let frame = entries.first().and_then(|entry| entry.frame());
         let node = frame.and_then(|frame| frames.node_of(frame));
-        known.iter_mut().for_each(|it| *it = it.or(node));
+        pages.for_each(|page| range.set(page, node));
     }
 }
 
@@ -267,6 +394,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use linux::Root;
+    use linux::anonymous_memory::{AnonymousMemory, Pages};
     use linux::shared_memory::{ObjectKind, SharedMemory};
     use model::NodeId;
 
@@ -274,11 +402,8 @@ mod tests {
 
     #[test]
     fn a_block_may_lie_on_two_nodes() {
-        let range = RangePages {
-            page_bytes: 4096,
-            first: 10,
-            nodes: vec![Some(NodeId(0)), Some(NodeId(1)), None],
-        };
+        let nodes = [Some(NodeId(0)), Some(NodeId(1)), None];
+        let range = RangePages::of(4096, 10, &nodes);
         let check = |offset, bytes, expected: &[(Option<u32>, u64)]| {
             let expected: BTreeMap<_, _> = expected
                 .iter()
@@ -319,9 +444,10 @@ mod tests {
             pages.unwrap()
         };
         let before = look();
-        assert_eq!((before.first, before.nodes), (2, vec![None; 16]));
+        assert_eq!(before, RangePages::unknown(4096, 2..18));
         mapping.populate_for_writing().unwrap();
-        assert!(look().nodes.iter().all(Option::is_some));
+        let pages: Vec<u64> = look().known().map(|(page, _)| page).collect();
+        assert_eq!(pages, Vec::from_iter(2..18));
     }
 
     #[test]
@@ -334,7 +460,50 @@ mod tests {
         let mapping = maps.iter().find(holds).unwrap();
         let range = (mapping.offset + (start - mapping.start), 4 << 20);
         let pages = nodes_of_range(&root, own, mapping, &[own], range).unwrap();
-        assert!(pages.nodes.iter().all(Option::is_some), "{mapping:?}");
+        assert!(pages.knows_all(pages.pages.clone()), "{mapping:?}");
         assert_eq!(memory[4 << 20], 1);
+    }
+    /// Address space costs nothing, and a page map has 8 bytes for each page of it.
+    #[test]
+    fn what_a_range_takes_depends_on_what_is_there() {
+        let (root, own) = (Root::live(), std::process::id());
+        let most: usize = 64 << 40;
+        let mut memory = None;
+        // As much as the kernel lets this process have.
+        for bytes in (0..16).map(|shift| most >> shift) {
+            memory = memory.or_else(|| AnonymousMemory::map(bytes, Pages::small()).ok());
+        }
+        let mut memory = memory.unwrap();
+        let start = memory.address() as u64;
+        let words = memory.words_mut();
+        let last = words.len() - 1;
+        for word in [0, last] {
+            words[word] = 1;
+        }
+        let bytes = words.len() as u64 * 8;
+        let maps = linux::proc_maps::read(&root, own).unwrap().list;
+        let holds = |it: &&linux::proc_maps::Mapping| it.start <= start && start < it.end;
+        let mapping = maps.iter().find(holds).unwrap();
+        let origin = mapping.offset + (start - mapping.start);
+        let pages = nodes_of_range(&root, own, mapping, &[own], (origin, bytes)).unwrap();
+        let found: Vec<u64> = pages
+            .known()
+            .map(|(page, _)| page - origin / 4096)
+            .collect();
+        assert_eq!(found, [0, bytes / 4096 - 1]);
+        assert_eq!(pages.parts.len(), 2);
+    }
+
+    #[test]
+    fn pages_that_were_not_there_before_are_forgotten() {
+        let node = |id: u32| Some(NodeId(id));
+        let mut after = RangePages::of(4096, 510, &[node(0), node(1), node(0), None]);
+        let before = RangePages::of(4096, 510, &[node(1), None, node(0), node(0)]);
+        after.forget_unless_in(&before);
+        assert_eq!(
+            after.known().collect::<Vec<_>>(),
+            [(510, NodeId(0)), (512, NodeId(0))]
+        );
+        assert_eq!(after.found, 2);
     }
 }

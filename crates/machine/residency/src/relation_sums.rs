@@ -93,11 +93,8 @@ mod tests {
             ..RelationResidency::default()
         };
         let node = |id: u32| Some(NodeId(id));
-        let pages = RangePages {
-            page_bytes: 4096,
-            first: 0,
-            nodes: vec![node(0), node(0), node(0), node(1), None, node(1)],
-        };
+        let nodes = [node(0), node(0), node(0), node(1), None, node(1)];
+        let pages = RangePages::of(4096, 0, &nodes);
         let mut sums = RelationSums::new(vec![of(1), of(2)], 8192);
         sums.add(0, &pages, 0);
         sums.add(1, &pages, 8192);

@@ -1,6 +1,9 @@
 //! Pages of shared memory that exist although no process has them mapped: those touched by sessions
 //! that have ended.
 
+use std::io;
+
+use linux::SystemCallError;
 use linux::map_files::MappedObject;
 use linux::pagemap::{Pagemap, PagemapEntry};
 
@@ -13,6 +16,10 @@ use super::tally::{Span, Tally};
 const HUGE_PAGES_AT_ONCE: u64 = 512;
 
 const _: () = assert!(CHUNK_PAGES.is_multiple_of(HUGE_PAGES_AT_ONCE));
+
+/// Huge pages of one object that are looked for, 32 TiB of 2 MiB: a file without pages may have any
+/// length.
+pub(super) const HUGE_PAGES_MAX: u64 = 1 << 24;
 
 /// A pass over pages of an object through our own mapping.
 pub(super) struct Unmapped<'a, 'b> {
@@ -33,15 +40,16 @@ impl Unmapped<'_, '_> {
     ///
     /// # Errors
     /// When the kernel refuses a call.
-    pub(super) fn at(&mut self, tally: &mut Tally) -> Result<(), linux::SystemCallError> {
+    pub(super) fn at(&mut self, tally: &mut Tally) -> Result<(), SystemCallError> {
         match self.object.huge_page_bytes {
             Some(page_bytes) => self.huge(tally, page_bytes),
             None => self.small(tally),
         }
     }
 
-    fn huge(&mut self, tally: &mut Tally, page_bytes: u64) -> Result<(), linux::SystemCallError> {
-        let pages = self.object.bytes / page_bytes;
+    fn huge(&mut self, tally: &mut Tally, page_bytes: u64) -> Result<(), SystemCallError> {
+        let all = self.object.bytes / page_bytes;
+        let pages = all.min(HUGE_PAGES_MAX);
         for first in (0..pages).step_by(HUGE_PAGES_AT_ONCE as usize) {
             let count = HUGE_PAGES_AT_ONCE.min(pages - first) as usize;
             if tally.known.has_all(first, count as u64) {
@@ -58,10 +66,17 @@ impl Unmapped<'_, '_> {
                 }
             }
         }
-        Ok(())
+        match pages < all {
+            true => {
+                let arguments = format!("{} bytes of huge pages", self.object.bytes);
+                let cause = io::Error::other(format!("only {pages} of {all} are looked for"));
+                Err(SystemCallError::with("mmap", arguments, cause))
+            }
+            false => Ok(()),
+        }
     }
 
-    fn small(&mut self, tally: &mut Tally) -> Result<(), linux::SystemCallError> {
+    fn small(&mut self, tally: &mut Tally) -> Result<(), SystemCallError> {
         let mut from = 0;
         while let Some((start, end)) = self.object.next_data(from)? {
             for (span, area) in tally.parts(Span { start, end }) {

@@ -54,6 +54,7 @@ mod groups;
 mod guests;
 mod help;
 mod hold;
+mod hostile_mappings;
 mod hostile_names;
 mod hostile_state_folder;
 mod incomplete_machines;

@@ -1,9 +1,13 @@
-//! The tablespaces of a server: the files of its data directory, with their ids and names.
+//! The tablespaces of a server: the files of its data directory, with their ids and names. They are
+//! files of whoever started a process of that name, so only regular ones are opened.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use linux::plain_file;
 
 use super::page::{self, HEADER_BYTES};
 use crate::Error;
@@ -11,7 +15,7 @@ use crate::Error;
 /// `SRV_TMP_SPACE_ID` (srv0srv.h): temporary tables, whose file has no first page until it is
 /// written.
 const TEMPORARY: u32 = 0xFFFF_FFFE;
-/// The most files: a server with more is not looked at by table.
+/// The most files of a directory, and in all: others are tables without a name.
 const FILES_MAX: usize = 1 << 20;
 
 /// A tablespace.
@@ -41,10 +45,7 @@ pub(super) fn spaces(directory: &Path) -> Result<Spaces, Error> {
     let mut spaces = Spaces::default();
     let mut databases = Vec::new();
     let mut first = None;
-    for entry in fs::read_dir(directory)
-        .map_err(Error::io(reading()))?
-        .flatten()
-    {
+    for entry in entries(directory).map_err(Error::io(reading()))? {
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             databases.push((entry.path(), name));
@@ -80,7 +81,7 @@ pub(super) fn spaces(directory: &Path) -> Result<Spaces, Error> {
     }
     for (path, database) in databases {
         // A database that is dropped in the meantime has no tables.
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        for entry in entries(&path).into_iter().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Some(table) = name.strip_suffix(".ibd")
                 && spaces.by_id.len() < FILES_MAX
@@ -131,18 +132,24 @@ impl Spaces {
     }
 }
 
+/// Returns what a directory has, up to [`FILES_MAX`] entries.
+fn entries(directory: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
+    Ok(fs::read_dir(directory)?.flatten().take(FILES_MAX))
+}
+
 /// Returns the start and the length of a file.
 fn header(path: &Path) -> Option<([u8; HEADER_BYTES], u64)> {
-    let file = File::open(path).ok()?;
+    let file = plain_file::open_regular(path).ok()?;
     let mut header = [0; HEADER_BYTES];
     file.read_exact_at(&mut header, 0).ok()?;
     Some((header, file.metadata().ok()?.len()))
 }
 
 fn bytes_of(directory: &Path, prefix: &str) -> u64 {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let entries = entries(directory).into_iter().flatten();
     let of_it = entries.filter(|it| it.file_name().to_string_lossy().starts_with(prefix));
-    of_it.filter_map(|it| Some(it.metadata().ok()?.len())).sum()
+    let lengths = of_it.filter_map(|it| Some(it.metadata().ok()?.len()));
+    lengths.fold(0, u64::saturating_add)
 }
 
 /// Decodes a name of a file: letters other than those of ASCII are `@` and four hexadecimal digits
@@ -218,6 +225,37 @@ mod tests {
                 (TEMPORARY, None, "temporary tables", 0),
             ]
         );
+    }
+
+    /// Opening a pipe that nobody writes to waits for ever, and opening a device does something.
+    #[test]
+    fn no_pipe_device_or_link_in_the_place_of_a_tablespace_is_opened() {
+        use rustix::fs::{CWD, FileType, Mode, mkfifoat, mknodat};
+        let check = |make: &dyn Fn(&Path)| {
+            let directory = tempfile::tempdir().unwrap();
+            let database = directory.path().join("shop");
+            fs::create_dir(&database).unwrap();
+            for name in ["ibdata1", "undo001", "shop/orders.ibd"] {
+                make(&directory.path().join(name));
+            }
+            let (said, answer) = std::sync::mpsc::channel();
+            let path = directory.path().to_owned();
+            std::thread::spawn(move || said.send(spaces(&path).map(|found| found.by_id.len())));
+            let within = std::time::Duration::from_secs(20);
+            let answer = answer.recv_timeout(within).expect("it waits for a writer");
+            let error = answer.unwrap_err().to_string();
+            assert!(
+                error.contains("expected the system tablespace ibdata1"),
+                "{error}"
+            );
+        };
+        check(&|path| mkfifoat(CWD, path, Mode::RUSR).unwrap());
+        // Without root there are no devices; the pipes show the same.
+        if linux::process::is_root() {
+            let tty = rustix::fs::makedev(5, 0);
+            check(&|path| mknodat(CWD, path, FileType::CharacterDevice, Mode::RUSR, tty).unwrap());
+        }
+        check(&|path| std::os::unix::fs::symlink("/dev/zero", path).unwrap());
     }
 
     proptest! {

@@ -107,14 +107,17 @@ impl Looked {
         nodes: &RangePages,
         page_bytes: u64,
     ) -> Vec<(u64, Page)> {
-        let first = mapping.start.next_multiple_of(page_bytes);
-        let frames = (first..mapping.end).step_by(page_bytes as usize);
+        let address_of = |offset: u64| mapping.start + (offset - mapping.offset);
+        let frames = nodes.known().flat_map(|(page, _)| {
+            let address = address_of(page * nodes.page_bytes());
+            let first = address.next_multiple_of(page_bytes);
+            (first..address + nodes.page_bytes()).step_by(page_bytes as usize)
+        });
         let mut header = [0; HEADER_BYTES];
         let mut pages = Vec::new();
         for address in frames {
             let offset = mapping.offset + (address - mapping.start);
-            let is_present = nodes.pages_of(offset, 1).any(|(node, _)| node.is_some());
-            if !is_present || memory.read(address, &mut header).is_err() {
+            if memory.read(address, &mut header).is_err() {
                 continue;
             }
             if let Some(page) = page::parse(&header) {

@@ -131,11 +131,7 @@ mod tests {
     fn pages_are_compared_one_by_one() {
         let node = |id: u32| Some(NodeId(id));
         let check = |ours: [Option<NodeId>; 4], theirs: &[(u32, Option<NodeId>)], expected| {
-            let found = RangePages {
-                page_bytes: 4096,
-                first: 1,
-                nodes: ours.to_vec(),
-            };
+            let found = RangePages::of(4096, 1, &ours);
             let (pages, differing, unknown) = expected;
             let compared = Said::Pages(theirs.to_vec()).compare(&blocks(), &found);
             let expected = ServerView::Compared {
