@@ -52,10 +52,9 @@ impl ServedContent {
         make: impl Fn(&Run) -> Result<String, Problem>,
     ) -> Result<Arc<String>, Problem> {
         let make = || make(&self.load(run)?);
-        let headers = self.stored.headers(usize::MAX);
-        let headers = headers.map_err(|error| of_store(&error))?;
-        match headers.iter().find(|header| header.id == run) {
-            Some(header) => kept.get(header, make),
+        let header = self.stored.header(run);
+        match header.map_err(|error| of_store(&error))? {
+            Some(header) => kept.get(&header, make),
             None => make().map(Arc::new),
         }
     }

@@ -1,11 +1,11 @@
 //! The stored runs as `serve` and `metrics` show them. The store is opened for each question, so
 //! that a run which ended a moment ago is there; what was judged is kept until its run changes.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Run, RunHeader, RunStatus};
+use model::{Run, RunHeader};
 use serve::{CaseFigures, RunFigures};
 use store::Store;
 
@@ -43,32 +43,26 @@ impl StoredFigures {
         }
     }
 
+    /// Returns the run with this whole id; `None` if there is none.
+    pub(crate) fn header(&self, id: &str) -> Result<Option<RunHeader>, store::Error> {
+        match self.open()? {
+            None => Ok(None),
+            Some(store) => store.header(id),
+        }
+    }
+
     /// Returns the figures of the newest run of each experiment.
     pub(crate) fn newest(&self) -> Result<Vec<RunFigures>, store::Error> {
         let Some(store) = self.open()? else {
             return Ok(Vec::new());
         };
         let mut figures = Vec::new();
-        for header in newest_of_each(store.history(usize::MAX)?) {
+        for header in store.newest_of_each()? {
             let make = || store.load(&header.id).map(|run| figures_of(&run));
             figures.push(RunFigures::clone(&*self.figures.get(&header, make)?));
         }
         Ok(figures)
     }
-}
-
-/// Picks the newest run of each experiment that has ended and has trials. Speeds of an emulated
-/// machine mean nothing.
-fn newest_of_each(headers: Vec<RunHeader>) -> Vec<RunHeader> {
-    let mut seen = BTreeSet::new();
-    let has_figures = |header: &RunHeader| {
-        let trials = header.trials_valid + header.trials_invalid + header.trials_failed;
-        header.status != RunStatus::Unfinished && header.emulated != Some(true) && trials > 0
-    };
-    let headers = headers.into_iter().filter(has_figures);
-    headers
-        .filter(|header| seen.insert(header.experiment.clone()))
-        .collect()
 }
 
 /// The figures of a run, judged as those of its document are.
@@ -132,6 +126,8 @@ impl<T> Made<T> {
 
 #[cfg(test)]
 mod tests {
+    use model::RunStatus;
+
     use super::*;
 
     fn header(id: &str, experiment: &str, status: RunStatus) -> RunHeader {
@@ -148,29 +144,6 @@ mod tests {
             trials_invalid: 0,
             trials_failed: 0,
         }
-    }
-
-    #[test]
-    fn the_newest_run_that_says_something_counts() {
-        let emulated = RunHeader {
-            emulated: Some(true),
-            ..header("7", "b", RunStatus::Settled)
-        };
-        let empty = RunHeader {
-            trials_valid: 0,
-            ..header("6", "b", RunStatus::Failed)
-        };
-        let headers = vec![
-            header("9", "a", RunStatus::Unfinished),
-            header("8", "a", RunStatus::Settled),
-            emulated,
-            empty,
-            header("5", "b", RunStatus::Interrupted),
-            header("4", "a", RunStatus::Settled),
-        ];
-        let picked = newest_of_each(headers);
-        let picked: Vec<&str> = picked.iter().map(|it| it.id.as_str()).collect();
-        assert_eq!(picked, ["8", "5"]);
     }
 
     #[test]

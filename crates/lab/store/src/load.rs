@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 
 use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
 use crate::record::RunNumber;
-use crate::schema::status_of;
+use crate::schema::{status_of, status_word};
 use crate::{Error, Store};
 
 impl Store {
@@ -17,8 +17,35 @@ impl Store {
         // One transaction, for a consistent snapshot of a run that is being recorded.
         let transaction = self.connection.unchecked_transaction().map_err(failed)?;
         let mut runs = newest(&self.path, &transaction, limit)?;
-        for (sql, add) in COUNTS {
-            count(&transaction, &mut runs, sql, add).map_err(failed)?;
+        count_all(&transaction, &mut runs).map_err(failed)?;
+        Ok(runs.into_iter().map(|(_, run)| run).collect())
+    }
+
+    /// The run with this whole id, without reading others; `None` if there is none.
+    pub fn header(&self, id: &str) -> Result<Option<RunHeader>, Error> {
+        let failed = |cause| Error::sqlite(&self.path, cause);
+        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
+        let mut runs = headers(&self.path, &transaction, "WHERE id = ?", [id])?;
+        count_all(&transaction, &mut runs).map_err(failed)?;
+        Ok(runs.pop().map(|(_, run)| run))
+    }
+
+    /// Of each experiment the newest run that has ended, has a trial, and is not of an emulated
+    /// machine, newest first. Reads no trial of others.
+    pub fn newest_of_each(&self) -> Result<Vec<RunHeader>, Error> {
+        const RULE: &str = "
+            WHERE number IN (
+                SELECT max(number) FROM runs
+                WHERE status <> ? AND emulated IS NOT 1
+                AND EXISTS (SELECT 1 FROM trials WHERE run = runs.number)
+                GROUP BY experiment
+            ) ORDER BY number DESC";
+        let failed = |cause| Error::sqlite(&self.path, cause);
+        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
+        let unfinished = status_word(RunStatus::Unfinished);
+        let mut runs = headers(&self.path, &transaction, RULE, [unfinished])?;
+        for run in &mut runs {
+            count_all(&transaction, std::slice::from_mut(run)).map_err(failed)?;
         }
         Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
@@ -44,7 +71,7 @@ impl Store {
 const COUNTS: [(&str, AddRow); 3] = [
     (
         // Counted here: three sums of SQLite's over these rows took longer than to hand them out.
-        "SELECT run, outcome FROM trials WHERE run >= ? ORDER BY run",
+        "SELECT run, outcome FROM trials WHERE run BETWEEN ? AND ? ORDER BY run",
         |run, row| {
             match row.get_ref(1)?.as_str()? {
                 "valid" => run.trials_valid += 1,
@@ -55,14 +82,14 @@ const COUNTS: [(&str, AddRow); 3] = [
         },
     ),
     (
-        "SELECT run, count(*) FROM cases WHERE run >= ? GROUP BY run",
+        "SELECT run, count(*) FROM cases WHERE run BETWEEN ? AND ? GROUP BY run",
         |run, row| {
             run.cases = row.get(1)?;
             Ok(())
         },
     ),
     (
-        "SELECT run, count(*) FROM skipped WHERE run >= ? GROUP BY run",
+        "SELECT run, count(*) FROM skipped WHERE run BETWEEN ? AND ? GROUP BY run",
         |run, row| {
             run.skipped = row.get(1)?;
             Ok(())
@@ -78,13 +105,23 @@ fn newest(
     connection: &Connection,
     limit: usize,
 ) -> Result<Vec<(RunNumber, RunHeader)>, Error> {
-    const SQL: &str = "
-        SELECT number, id, experiment, started_at, status, host, emulated
-        FROM runs ORDER BY number DESC LIMIT ?";
-    let failed = |cause| Error::sqlite(path, cause);
-    let mut statement = connection.prepare(SQL).map_err(failed)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query([limit]).map_err(failed)?;
+    headers(path, connection, "ORDER BY number DESC LIMIT ?", [limit])
+}
+
+/// The runs of which a query tells which and in which order, without what is counted.
+fn headers(
+    path: &Path,
+    connection: &Connection,
+    which: &str,
+    parameter: impl rusqlite::Params,
+) -> Result<Vec<(RunNumber, RunHeader)>, Error> {
+    let sql = format!(
+        "SELECT number, id, experiment, started_at, status, host, emulated FROM runs {which}"
+    );
+    let failed = |cause| Error::sqlite(path, cause);
+    let mut statement = connection.prepare(&sql).map_err(failed)?;
+    let mut rows = statement.query(parameter).map_err(failed)?;
     let mut runs = Vec::new();
     while let Some(row) = rows.next().map_err(failed)? {
         let status: String = row.get(4).map_err(failed)?;
@@ -111,6 +148,13 @@ fn header(row: &Row<'_>, status: RunStatus) -> rusqlite::Result<RunHeader> {
     })
 }
 
+/// Counts what belongs to these runs, by descending number, in one pass over what belongs to them
+/// and those between.
+fn count_all(connection: &Connection, runs: &mut [(RunNumber, RunHeader)]) -> rusqlite::Result<()> {
+    let mut counts = COUNTS.iter();
+    counts.try_for_each(|(sql, add)| count(connection, runs, sql, *add))
+}
+
 /// Adds the rows of `sql`, which start with the number of their run, from the oldest run on.
 fn count(
     connection: &Connection,
@@ -118,11 +162,11 @@ fn count(
     sql: &str,
     add: AddRow,
 ) -> rusqlite::Result<()> {
-    let Some((oldest, _)) = runs.last() else {
+    let (Some((oldest, _)), Some((newest, _))) = (runs.last(), runs.first()) else {
         return Ok(());
     };
     let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([oldest.0])?;
+    let mut rows = statement.query([oldest.0, newest.0])?;
     let mut place = Err(0);
     while let Some(row) = rows.next()? {
         let of: i64 = row.get(0)?;

@@ -1,6 +1,6 @@
 //! Finds the run that a user means: by id, by the start of an id, or by "last".
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::record::RunNumber;
 use crate::{Error, Store};
@@ -15,6 +15,9 @@ const ASKED_CHARS: usize = 64;
 
 impl Store {
     pub(crate) fn find(&self, connection: &Connection, asked: &str) -> Result<RunNumber, Error> {
+        if let Some(number) = self.with_id(connection, asked)? {
+            return Ok(number);
+        }
         let runs = self.ids(connection)?;
         let path = self.path.clone();
         if runs.is_empty() {
@@ -23,9 +26,6 @@ impl Store {
         if asked == LAST {
             let last = self.newest_with_a_trial(connection)?;
             return last.ok_or(Error::NoTrials { path });
-        }
-        if let Some((number, _)) = runs.iter().find(|(_, id)| id == asked) {
-            return Ok(*number);
         }
         let starts = |(_, id): &&(RunNumber, String)| !asked.is_empty() && id.starts_with(asked);
         let matches: Vec<_> = runs.iter().filter(starts).collect();
@@ -45,6 +45,14 @@ impl Store {
                     .collect(),
             }),
         }
+    }
+
+    /// The run with this whole id, without reading others.
+    fn with_id(&self, connection: &Connection, id: &str) -> Result<Option<RunNumber>, Error> {
+        let sql = "SELECT number FROM runs WHERE id = ?";
+        let found = connection.query_row(sql, [id], |row| row.get(0)).optional();
+        let found: Option<i64> = found.map_err(|cause| Error::sqlite(&self.path, cause))?;
+        Ok(found.map(RunNumber))
     }
 
     fn newest_with_a_trial(&self, connection: &Connection) -> Result<Option<RunNumber>, Error> {

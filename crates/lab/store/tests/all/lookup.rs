@@ -200,3 +200,53 @@ fn a_rate_that_is_not_a_number_is_refused_and_leaves_nothing() {
     assert_eq!(error.exit_code(), ExitCode::Bug);
     assert_eq!(store.history(9).unwrap(), []);
 }
+
+#[test]
+fn a_run_that_is_asked_for_by_its_id_is_read_without_others() {
+    let (directory, store) = store_of(&["first", "second"]);
+    let second = store.history(1).unwrap().remove(0);
+    let damage = "UPDATE runs SET status = 'nonsense' WHERE id = 'first'";
+    let connection = rusqlite::Connection::open(directory.path().join("store.db")).unwrap();
+    connection.execute(damage, []).unwrap();
+    assert!(store.history(2).is_err(), "the list reads both");
+    assert_eq!(store.header("second").unwrap(), Some(second));
+    assert_eq!(store.load("second").unwrap(), small_run("second"));
+    assert!(store.header("sec").unwrap().is_none(), "the whole id");
+    // An id is the whole id also where it begins another.
+    connection
+        .execute("UPDATE runs SET id = 'secondary' WHERE id = 'first'", [])
+        .unwrap();
+    assert_eq!(store.load("second").unwrap().id, "second");
+}
+
+#[test]
+fn the_newest_run_of_each_experiment_that_says_something_counts() {
+    let (_directory, mut store) = store_of(&[]);
+    let mut insert = |id: &str, experiment: &str, change: &dyn Fn(&mut model::Run)| {
+        let mut run = small_run(id);
+        run.experiment = experiment.to_owned();
+        change(&mut run);
+        store.insert(&run).unwrap();
+    };
+    let without_trials = |run: &mut model::Run| {
+        let trials = run.cases.iter_mut().map(|case| &mut case.trials);
+        trials.for_each(Vec::clear);
+    };
+    let emulated = |run: &mut model::Run| run.machine.as_mut().unwrap().emulated = Some(true);
+    insert("4", "a", &|_| {});
+    insert("5", "b", &|run| {
+        run.status = RunStatus::Interrupted;
+        run.machine = None;
+    });
+    insert("6", "b", &without_trials);
+    insert("7", "b", &emulated);
+    insert("8", "a", &|_| {});
+    insert("9", "a", &|run| run.status = RunStatus::Unfinished);
+    let picked = store.newest_of_each().unwrap();
+    let all = store.history(9).unwrap();
+    let expected: Vec<_> = all
+        .into_iter()
+        .filter(|run| ["8", "5"].contains(&run.id.as_str()))
+        .collect();
+    assert_eq!(picked, expected);
+}
