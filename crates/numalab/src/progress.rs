@@ -6,6 +6,8 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressStyle};
 use model::{Event, Metric, Observer, ObserverError, Phase, Run, Trial};
 
+use crate::output;
+
 /// Columns if the terminal does not report them.
 const COLUMNS: usize = 80;
 
@@ -75,6 +77,15 @@ impl Progress {
         self.bar.set_message(line);
     }
 
+    /// Says what was read of a program's output in the first round: a wrong expression is seen
+    /// before hours of trials.
+    fn tell_number_read(&self, case: &str, trial: &Trial) {
+        if let (0, Some(read)) = (trial.round, &trial.evidence.number_read) {
+            let line = format!("{case}: read {read}");
+            self.bar.suspend(|| output::talk(&line));
+        }
+    }
+
     /// Keeps a trial. The ratio is computed when a round has ended, never during a window.
     fn keep(&mut self, case_index: usize, trial: &Trial) {
         let Some(run) = &mut self.run else {
@@ -117,6 +128,9 @@ pub(crate) fn line_on_stderr() -> ProgressBar {
 
 impl Observer for Progress {
     fn observe(&mut self, event: &Event<'_>) -> Result<(), ObserverError> {
+        if let Event::TrialFinished { case, trial, .. } = event {
+            self.tell_number_read(case, trial);
+        }
         if self.bar.is_hidden() {
             return Ok(());
         }

@@ -4,6 +4,7 @@
 //! Requested values are never stored here. Values that could not be read are `None`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,11 +55,38 @@ pub struct Evidence {
     /// Where the memory of a server that a program's trial started was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<ServerMemory>,
+    /// The number that a program printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number_read: Option<PrintedNumber>,
     /// The CPU quota, if one was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<QuotaEvidence>,
     /// The most sessions that instance caging let run at once; `None` without caging.
     pub running_sessions_max: Option<u32>,
+}
+
+/// A number that a program printed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrintedNumber {
+    /// The number.
+    pub number: f64,
+    /// Its unit: that of the experiment, or what a rate counts.
+    pub unit: String,
+    /// The line that it was read from; `None` where it is of a document or a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+}
+
+impl fmt::Display for PrintedNumber {
+    /// `60 tps from "tps 60"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PrintedNumber { number, unit, line } = self;
+        write!(f, "{number} {unit}")?;
+        match line {
+            Some(line) => write!(f, " from {line:?}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Where private and shared memory of a server's processes was found, each shared page once,

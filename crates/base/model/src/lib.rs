@@ -56,8 +56,8 @@ pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{
     CounterEvidence, Evidence, GroupEvidence, HugePoolEvidence, MeasurementEvidence,
-    MemoryEvidence, ParkedEvidence, PoolEvidence, QuotaEvidence, ServerMemory, SessionEvidence,
-    SgaEvidence,
+    MemoryEvidence, ParkedEvidence, PoolEvidence, PrintedNumber, QuotaEvidence, ServerMemory,
+    SessionEvidence, SgaEvidence,
 };
 pub use finding::{Cost, Coverage, Fact, Finding, Severity};
 pub use firmware::{MeasuredDistances, TableReplacement};

@@ -86,6 +86,7 @@ mod postgres_connected;
 mod postgres_looks;
 mod postgres_relations;
 mod postgres_runs;
+mod printed_numbers;
 mod privileges;
 mod process_deaths;
 mod process_names;

@@ -32,7 +32,8 @@ fn a_program_runs_placed_and_its_number_is_compared() {
         .case("again", &format!("command = \"{print}\"\ncpus = \"0\""))
         .case(
             "bound",
-            &format!("command = \"{print}\"\nown-allocation = \"bind:first-node\""),
+            // Another number: the same in all cases would be an error.
+            &format!("command = \"{print}1\"\nown-allocation = \"bind:first-node\""),
         );
     let path = laboratory.file("command.toml", experiment.text());
     let run = laboratory.document(&["run", &path, "--json", "--trials", "5"]);
@@ -43,7 +44,8 @@ fn a_program_runs_placed_and_its_number_is_compared() {
     for case in run["cases"].as_array().unwrap() {
         assert_eq!(case["trials_valid"], 5, "{case:#}");
         for trial in case["trials"].as_array().unwrap() {
-            assert_eq!(trial["value"], 42.0);
+            let printed = if case["name"] == "bound" { 421.0 } else { 42.0 };
+            assert_eq!(trial["value"], printed);
             let session = &trial["evidence"]["sessions"][0];
             if case["name"] == "one" {
                 assert_eq!(session["cpus_allowed"], "0");

@@ -44,6 +44,7 @@ pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<Stri
             )
         })
         .collect();
+    lines.extend(number_read(trials));
     lines.extend(left_out(trials));
     lines.extend(steal(trials));
     lines.extend(others(trials));
@@ -77,6 +78,14 @@ fn merged(answers: impl Iterator<Item = Option<String>>) -> Vec<String> {
         lines.push(format!("(and {hidden} other answers)"));
     }
     lines
+}
+
+/// Describes what was read of a program's output in the first trial that has a number.
+fn number_read(trials: &[&Trial]) -> Option<String> {
+    let mut read = trials
+        .iter()
+        .filter_map(|it| it.evidence.number_read.as_ref());
+    read.next().map(|read| format!("first number read: {read}"))
 }
 
 fn sga(evidence: &Evidence) -> Option<String> {

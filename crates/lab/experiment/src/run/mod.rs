@@ -10,6 +10,7 @@ mod room;
 mod runner;
 #[cfg(test)]
 mod runner_tests;
+mod same_number;
 mod stop_rule;
 #[cfg(test)]
 pub(crate) mod test_plans;

@@ -10,6 +10,7 @@ use super::order::{calibration_seed, data_seed, shuffle_round, windows_seed};
 use super::pace::Pace;
 use super::request::{RunError, RunRequest};
 use super::room::Room;
+use super::same_number::same_number;
 use super::stop_rule::StopRule;
 use crate::{CalibrationSpec, Cancel, Clock, RoundSpec, TrialSpec, Workload, WorkloadError};
 
@@ -130,6 +131,10 @@ impl Runner<'_, '_> {
         })?;
         let work_unit = self.calibrate()?;
         for round in 0.. {
+            if let Some(message) = same_number(&self.run.cases) {
+                let exit_code = ExitCode::WorkloadFailed;
+                return Err(WorkloadError::Fatal { message, exit_code }.into());
+            }
             if let Some(status) = self.rule.verdict(&self.run.cases) {
                 return Ok(status);
             }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use journal::Journal;
 use model::exit::ExitCode;
 use model::{
-    CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, ServerMemory,
+    CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, PrintedNumber, ServerMemory,
     SessionEvidence, Topology, Trial, Work,
 };
 use placement::hierarchy::Hierarchy;
@@ -232,7 +232,7 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
         };
     }
     match figure(work, &left, ended.seconds) {
-        Ok((value, window_s)) => Trial {
+        Ok((read, value, window_s)) => Trial {
             outcome: Outcome::Valid,
             measured: Some(Measured {
                 value,
@@ -241,7 +241,10 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
                 sessions: None,
                 kernel: None,
             }),
-            evidence,
+            evidence: Evidence {
+                number_read: Some(read),
+                ..evidence
+            },
             ..Trial::failed(round, String::new())
         },
         Err(reason) => Trial {
@@ -251,15 +254,26 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
     }
 }
 
-/// Returns the figure and the seconds that it is of.
-fn figure(work: &CommandWork, left: &Left, seconds: f64) -> Result<(f64, f64), String> {
+/// Returns the number that was read, the figure, and the seconds that it is of.
+fn figure(
+    work: &CommandWork,
+    left: &Left,
+    seconds: f64,
+) -> Result<(PrintedNumber, f64, f64), String> {
     if left.printed.is_cut {
         return Err("it printed more than 16 MiB".to_owned());
     }
-    let number = number_in(&left.printed.text, &work.number)?;
+    // Of a rate, the program prints what is counted.
+    let counted = work.unit.rsplit_once('/').map(|(counted, _)| counted);
+    let unit = match (&work.between, counted) {
+        (Some(_), Some(counted)) => counted,
+        _ => &work.unit,
+    };
+    let read = number_in(&left.printed.text, &work.number, unit)?;
+    let number = read.number;
     Ok(match left.printed.window.seconds()? {
-        Some(window_s) => (number / window_s, window_s),
-        None => (number, seconds),
+        Some(window_s) => (read, number / window_s, window_s),
+        None => (read, number, seconds),
     })
 }
 

@@ -1,73 +1,130 @@
 //! Extracts the number from a program's output. Pure.
 
-use model::NumberPlace;
+use std::ops::Range;
 
+use model::{NumberPlace, PrintedNumber};
+
+use super::printed_figure::figure_in;
 use super::printed_lines::shown;
 use super::printed_table;
 
-/// Returns the number at `place`. The error describes what is there instead, as a lower-case
-/// fragment.
-pub(super) fn number_in(text: &str, place: &NumberPlace) -> Result<f64, String> {
+/// The characters of a line that are kept, as for messages.
+const LINE_CHARS_MAX: usize = 200;
+
+/// Returns the number at `place`, in `unit`. The error describes what is there instead, as a
+/// lower-case fragment.
+pub(super) fn number_in(
+    text: &str,
+    place: &NumberPlace,
+    unit: &str,
+) -> Result<PrintedNumber, String> {
+    // A figure of a document: no line has it alone.
+    let without_line = |number| PrintedNumber {
+        number,
+        unit: unit.to_owned(),
+        line: None,
+    };
     let found = match place {
-        NumberPlace::Last => last(text),
-        NumberPlace::Line(line) => on_line(text, *line),
-        NumberPlace::Regex(expression) => matched(text, expression),
-        NumberPlace::Json(pointer) => field(text, pointer),
-        NumberPlace::JsonLines(pointer) => printed_table::of_json_lines(text, pointer),
-        NumberPlace::Csv(column) => printed_table::of_csv(text, column),
+        NumberPlace::Last => last(text, unit),
+        NumberPlace::Line(line) => on_line(text, *line, unit),
+        NumberPlace::Regex(expression) => matched(text, expression, unit),
+        NumberPlace::Json(pointer) => field(text, pointer).map(without_line),
+        NumberPlace::JsonLines(pointer) => {
+            printed_table::of_json_lines(text, pointer).map(without_line)
+        }
+        NumberPlace::Csv(column) => printed_table::of_csv(text, column).map(without_line),
     }?;
-    match found.is_finite() && found > 0.0 {
+    let number = found.number;
+    match number.is_finite() && number > 0.0 {
         true => Ok(found),
         false => Err(format!(
-            "the number is {found}, but ratios need a number above 0"
+            "the number is {number}, but ratios need a number above 0"
         )),
     }
 }
 
-/// Parses a word as a number; accepts thousands separators, text before it and a unit after it.
-fn parsed(word: &str) -> Option<f64> {
-    let begins = word.find(|it: char| it.is_ascii_digit() || matches!(it, '-' | '+' | '.'))?;
-    let word = word[begins..].replace(',', "");
-    let of_number = |it: char| it.is_ascii_digit() || matches!(it, '.' | 'e' | 'E' | '-' | '+');
-    let end = word.find(|it| !of_number(it)).unwrap_or(word.len());
-    // "3eggs" parses as 3: drop trailing characters that do not parse.
-    (1..=end)
-        .rev()
-        .find_map(|end| word.get(..end)?.parse().ok())
+/// Reads the figure in a part of a text; `None` if there is none.
+fn read(text: &str, part: Range<usize>, unit: &str) -> Option<Result<PrintedNumber, String>> {
+    let line = line_around(text, &part);
+    let read = figure_in(text.get(part)?, unit)?;
+    Some(match read {
+        Ok(number) => Ok(PrintedNumber {
+            number,
+            unit: unit.to_owned(),
+            line: Some(line.chars().take(LINE_CHARS_MAX).collect()),
+        }),
+        Err(why) => Err(format!("{} has {why}", shown(line))),
+    })
 }
 
-fn last(text: &str) -> Result<f64, String> {
-    let found = text.split_whitespace().rev().find_map(parsed);
-    found.ok_or_else(|| format!("no number in {}", shown(text)))
+/// The line in which a part of a text begins.
+fn line_around<'t>(text: &'t str, part: &Range<usize>) -> &'t str {
+    let start = text[..part.start].rfind('\n').map_or(0, |at| at + 1);
+    text[start..].lines().next().unwrap_or_default().trim()
 }
 
-fn on_line(text: &str, number: u32) -> Result<f64, String> {
-    let line = text.lines().nth(number as usize - 1);
+/// The words of a line, each from its start to the end of the line: a unit may follow.
+fn words(text: &str, line: Range<usize>) -> impl DoubleEndedIterator<Item = Range<usize>> {
+    let of_line = &text[line.clone()];
+    // A space that does not break sets groups of digits apart.
+    let is_space = |it: char| it.is_whitespace() && !matches!(it, '\u{a0}' | '\u{202f}');
+    let starts = of_line.split(is_space).filter(|word| !word.is_empty());
+    let offset = move |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+    starts.map(move |word| offset(word)..line.end)
+}
+
+/// The lines of a text.
+fn lines(text: &str) -> impl DoubleEndedIterator<Item = Range<usize>> {
+    text.lines().map(|line| {
+        let start = line.as_ptr() as usize - text.as_ptr() as usize;
+        start..start + line.len()
+    })
+}
+
+/// Whether the word at the start of a part has a number.
+fn has_number(text: &str, part: &Range<usize>) -> bool {
+    let word = text[part.clone()].split_whitespace().next();
+    word.is_some_and(|word| word.contains(|it: char| it.is_ascii_digit()))
+}
+
+fn last(text: &str, unit: &str) -> Result<PrintedNumber, String> {
+    let mut all = lines(text).rev().flat_map(|line| words(text, line).rev());
+    let found = all.find(|word| has_number(text, word));
+    let read = found.and_then(|word| read(text, word, unit));
+    read.unwrap_or_else(|| Err(format!("no number in {}", shown(text))))
+}
+
+fn on_line(text: &str, number: u32, unit: &str) -> Result<PrintedNumber, String> {
+    let line = lines(text).nth(number as usize - 1);
     let line = line.ok_or_else(|| format!("no line {number} in {}", shown(text)))?;
-    let mut found = line.split_whitespace().filter_map(parsed);
+    let mut found = words(text, line.clone()).filter(|word| has_number(text, word));
     match (found.next(), found.next()) {
-        (Some(found), None) => Ok(found),
-        (None, _) => Err(format!("line {number} has no number: {}", shown(line))),
-        (Some(_), Some(_)) => Err(format!(
+        (Some(word), None) => read(text, word, unit),
+        (None, _) => None,
+        (Some(_), Some(_)) => Some(Err(format!(
             "line {number} has more than one number (select one with regex:): {}",
-            shown(line)
-        )),
+            shown(&text[line.clone()])
+        ))),
     }
+    .unwrap_or_else(|| {
+        let line = shown(&text[line.clone()]);
+        Err(format!("line {number} has no number: {line}"))
+    })
 }
 
-fn matched(text: &str, expression: &str) -> Result<f64, String> {
+fn matched(text: &str, expression: &str, unit: &str) -> Result<PrintedNumber, String> {
     let by_line = format!("(?m){expression}");
     let compiled = regex_lite::Regex::new(&by_line).map_err(|error| error.to_string())?;
     let captures = compiled.captures_iter(text).last();
     let captures =
         captures.ok_or_else(|| format!("{expression:?} matches nothing in {}", shown(text)))?;
     let part = captures.get(1).or(captures.get(0));
-    let part = part.map_or("", |part| part.as_str());
-    parsed(part).ok_or_else(|| {
-        format!(
+    let part = part.map_or(0..0, |part| part.range());
+    read(text, part.clone(), unit).unwrap_or_else(|| {
+        Err(format!(
             "{expression:?} matched {}, which is not a number",
-            shown(part)
-        )
+            shown(&text[part])
+        ))
     })
 }
 
@@ -95,8 +152,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, place: NumberPlace, expected: Result<f64, &str>) {
-        match (number_in(text, &place), expected) {
-            (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+        match (number_in(text, &place, "reported"), expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found.number, expected),
             (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
             (found, expected) => panic!("{found:?}, not {expected:?}"),
         }
@@ -105,15 +162,55 @@ mod tests {
     #[test]
     fn numbers_are_found_where_they_are_said_to_be() {
         check(PGBENCH, NumberPlace::Last, Ok(1600.5));
-        check(PGBENCH, NumberPlace::Line(1), Ok(1.25));
         let regex = |text: &str| NumberPlace::Regex(text.to_owned());
-        check(PGBENCH, regex("^latency average = (.*)$"), Ok(1.25));
+        check(PGBENCH, regex("^latency average = ([0-9.]+)"), Ok(1.25));
         check(PGBENCH, regex("tps = [0-9,.]+"), Ok(1600.5));
         let json = |text: &str| NumberPlace::Json(text.to_owned());
         check("{\"a\": [7, 8.5]}", json("/a/1"), Ok(8.5));
         check("took 3eggs", NumberPlace::Last, Ok(3.0));
-        check("12.5GB/s", NumberPlace::Last, Ok(12.5));
         check("1e3", NumberPlace::Last, Ok(1000.0));
+    }
+
+    #[test]
+    fn a_number_is_in_the_unit_of_the_experiment_and_has_its_line() {
+        let check = |text: &str, place: NumberPlace, unit: &str, expected: f64| {
+            let found = number_in(text, &place, unit).unwrap();
+            assert_eq!(found.number, expected, "{text}");
+            assert!(found.line.is_some_and(|line| text.contains(&line)));
+        };
+        check(PGBENCH, NumberPlace::Line(1), "ms", 1.25);
+        check(PGBENCH, NumberPlace::Line(1), "us", 1250.0);
+        let regex = |text: &str| NumberPlace::Regex(text.to_owned());
+        let fio = regex("avg ([0-9.]+[a-z]+)");
+        check("avg 1.02ms", fio.clone(), "us", 1020.0);
+        check("avg 635.91us", fio, "us", 635.91);
+        let latency = regex("^latency average = (.*)$");
+        check(PGBENCH, latency, "ms", 1.25);
+        // dd chooses the unit.
+        let dd = "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.9 s, 1.1 GB/s\n";
+        check(dd, NumberPlace::Last, "MB/s", 1100.0);
+        check("tps = 1\u{a0}234,5\nend", NumberPlace::Last, "tps", 1234.5);
+        let line = number_in(PGBENCH, &NumberPlace::Last, "tps").unwrap().line;
+        assert_eq!(
+            line.as_deref(),
+            Some("tps = 1,600.5 (without initial time)")
+        );
+        let json = NumberPlace::Json("/a".to_owned());
+        assert_eq!(number_in("{\"a\": 7}", &json, "tps").unwrap().line, None);
+    }
+
+    #[test]
+    fn what_may_be_another_number_is_refused_with_its_line() {
+        let check = |text: &str, unit: &str, expected: &[&str]| {
+            let refused = number_in(text, &NumberPlace::Last, unit).unwrap_err();
+            for part in expected.iter().chain([&text]) {
+                assert!(refused.contains(part), "{refused}");
+            }
+        };
+        check("tps 1000 in 60 s", "tps", &["its unit is \"s\""]);
+        check("avg 1.02 ms", "reported", &["set `unit`"]);
+        check("tps 1,234", "tps", &["may be several numbers", "LC_ALL=C"]);
+        check("took 01:30", "s", &["a time of day"]);
     }
 
     #[test]
@@ -151,7 +248,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "[-+.,eE0-9 a-zé\n{}\":]{0,60}", line in 1u32..5) {
+        fn no_text_panics(text in "[-+.,eE0-9 a-zé\u{a0}\n{}\":]{0,60}", line in 1u32..5) {
             for place in [
                 NumberPlace::Last,
                 NumberPlace::Line(line),
@@ -159,7 +256,7 @@ mod tests {
                 NumberPlace::Json("/a".to_owned()),
                 NumberPlace::Csv("a".to_owned()),
             ] {
-                let _ = number_in(&text, &place);
+                let _ = number_in(&text, &place, "us");
             }
         }
     }

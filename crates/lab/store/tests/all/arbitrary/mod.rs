@@ -273,6 +273,11 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             }),
             server: caged.map(|number| format!("cannot download PostgreSQL {number}")),
             counters: vec![counter(rows)],
+            number_read: caged.map(|number| PrintedNumber {
+                number: f64::from(number),
+                unit: "tps".to_owned(),
+                line: (number % 2 == 0).then(|| format!("tps {number}")),
+            }),
             cpu_quota: None,
             running_sessions_max: caged,
         },

@@ -199,6 +199,7 @@ fn evidence() -> Evidence {
         parked: None,
         took_s: None,
         server_memory: None,
+        number_read: None,
         sga: Some(SgaEvidence {
             name: "/memfd:numalab (deleted)".to_string(),
             page_bytes: 4096,

@@ -288,6 +288,7 @@ pub(super) fn evidence() -> Evidence {
         own_memory: None,
     };
     Evidence {
+        number_read: None,
         server_memory: None,
         parked: None,
         took_s: None,
