@@ -41,6 +41,13 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
+    /// What is stored with every trial.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let doubts = self.doubts.iter();
+        let said = doubts.map(|doubt| format!("measured with --anyway: {doubt}"));
+        said.collect()
+    }
+
     /// Prints notes and doubts to stderr.
     pub(crate) fn tell(&self) {
         for note in &self.notes {

@@ -133,13 +133,13 @@ pub(crate) fn execute(
         // The options allow a captured machine for a dry run only.
         return Ok(Vec::new());
     };
-    let doubts = prepared.fit.as_ref().map_or(&[][..], |fit| &fit.doubts);
+    let doubts = prepared.fit.as_ref().map_or_else(Vec::new, Fit::warnings);
     let mut execution = Execution::open()?;
     let mut runs = Vec::new();
     for (plan, rounds) in plans {
         memory_runs::tell_notes(&plan);
         let seed = arguments.seed;
-        let run = memory_runs::execute(&mut execution, machine, plan, rounds, seed, doubts)?;
+        let run = memory_runs::execute(&mut execution, machine, plan, rounds, seed, &doubts)?;
         execution.tell_where(&run);
         runs.push(run);
         if execution.is_cancelled() {

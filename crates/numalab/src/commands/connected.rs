@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     notes.extend(plan.notes.iter().cloned());
     let request = request(&mut execution, arguments, &machine, plan, None)?;
     let finished =
-        execution.execute_connected(request, ConnectedWorkload::new(server), &fit.doubts)?;
+        execution.execute_connected(request, ConnectedWorkload::new(server), &fit.warnings())?;
     let called = Called {
         run: "last".to_owned(),
         // The URL may hold a password.

@@ -3,7 +3,7 @@
 use experiment::{Definition, Plan, TRIALS_MIN};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{CasePlan, Machine, Run};
+use model::{CasePlan, Machine, Run, Work};
 use report::{Called, NotRun};
 use serde_json::json;
 
@@ -48,6 +48,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         // The screen shows them with its warnings.
         fit.tell_doubts();
     }
+    let warnings = fit.warnings();
     let mut notes = fit.notes.clone();
     notes.extend(plans.iter().flat_map(|plan| plan.notes.clone()));
     output::talk(&begins(arguments, &plans));
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut runs = Vec::new();
     if is_short {
         let seed = arguments.seed;
-        match memory_runs::short_matrix(&mut execution, &machine, seed, &fit.doubts)? {
+        match memory_runs::short_matrix(&mut execution, &machine, seed, &warnings)? {
             Ok(matrix) => {
                 screen.latency(&matrix)?;
                 runs.push(matrix);
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let again = arguments.experiment.as_ref().unwrap_or(&plan.experiment);
         let again = Some(again.clone());
         let request = request(&mut execution, arguments, &machine, plan, share_s)?;
-        let finished = execution.execute(request, &fit.doubts)?;
+        let finished = execution.execute(request, &warnings)?;
         let run = match is_one {
             true => "last".to_owned(),
             false => finished.id.clone(),
@@ -101,17 +102,20 @@ fn begins(arguments: &RunArguments, plans: &[Plan]) -> String {
 }
 
 /// Returns what plans need of the machine. With `--anyway` it need not be quiet: the evidence of
-/// every window records what other processes used.
+/// every window records what other processes used. Programs have no window, so the machine is
+/// watched before them.
 fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
     let usable = linux::affinity::of_this_thread().map_or(usize::MAX, |cpus| cpus.len());
     let cases = plans.iter().flat_map(|plan| &plan.cases);
+    let is_program = |case: &CasePlan| matches!(case.work, Work::Command(_));
+    let has_programs = cases.clone().any(is_program);
     Needs {
         cpus: cases
             .map(CasePlan::busy_cpus)
             .max()
             .unwrap_or(1)
             .min(usable),
-        quiet: !arguments.anyway,
+        quiet: !arguments.anyway || has_programs,
         anyway: arguments.anyway,
     }
 }

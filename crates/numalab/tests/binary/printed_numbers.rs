@@ -3,9 +3,11 @@
 //!
 //! Tests of experiment, report.
 
+use crate::busy::Busy;
 use crate::experiment_file::ExperimentFile;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
+use crate::patience::until;
 
 /// Runs two programs that print these texts; `keys` are those of the load.
 fn run(laboratory: &Laboratory, keys: &str, slow: &str, fast: &str) -> Finished {
@@ -72,6 +74,48 @@ fn a_number_that_is_none_of_the_unit_or_may_be_two_is_refused_with_its_line() {
         &["\"tps 1,234\" has 1,234", "LC_ALL=C"],
     );
     laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_program_measured_anyway_on_a_busy_machine_says_so_everywhere() {
+    let mut laboratory = Laboratory::new();
+    laboratory.mind_others();
+    let load = "[load]\nsessions = 1\nwork = \"command\"";
+    let experiment = ExperimentFile::new("one", load)
+        .case("one", "command = \"echo 1\"")
+        .case("two", "command = \"echo 2\"");
+    let path = laboratory.file("busy.toml", experiment.text());
+    let words = ["run", &path, "--trials", "5"];
+    let _busy = Busy::everywhere();
+    // The machine is watched before each run, and seen busy as soon as the others have begun.
+    let refused = until("the machine is seen busy", || {
+        let refused = laboratory.run(&words);
+        (refused.status.code() == Some(5)).then_some(refused)
+    });
+    refused.says(&["other", "--anyway; the result says so"]);
+    let words = [&words[..], &["--anyway"]].concat();
+    let said = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        assert!(text.contains("measured with --anyway: "), "{text}");
+        assert!(text.contains("limit"), "{text}");
+    };
+    said(&laboratory.run(&words).with_code(0).stdout);
+    said(&laboratory.run(&["show", "last"]).with_code(0).stdout);
+    said(
+        &laboratory
+            .run(&["report", "last", "--markdown", "-"])
+            .with_code(0)
+            .stdout,
+    );
+    said(
+        &laboratory
+            .run(&["report", "last", "--html", "-"])
+            .with_code(0)
+            .stdout,
+    );
+    let document = laboratory.document(&["show", "last", "--json"]);
+    said(&document["warnings"].to_string());
 }
 
 #[test]

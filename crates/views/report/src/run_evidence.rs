@@ -361,7 +361,7 @@ fn steal(trials: &[&Trial]) -> Option<String> {
     Some(match most {
         0.0 => "steal: the hypervisor took no CPU time in any window".to_string(),
         most => format!(
-            "steal: the hypervisor took up to {} s of CPU time in a window",
+            "steal: the hypervisor took up to {} s of CPU time in the windows of a trial",
             decimals(most, 2)
         ),
     })
@@ -371,7 +371,7 @@ fn others(trials: &[&Trial]) -> Option<String> {
     let others = trials.iter().filter_map(|trial| trial.evidence.other_cpu_s);
     let most = others.reduce(f64::max)?;
     Some(format!(
-        "other processes used up to {} s of CPU time in a window",
+        "other processes used up to {} s of CPU time in the windows of a trial",
         decimals(most, 2)
     ))
 }

@@ -15,6 +15,7 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
     let mut warnings = Vec::new();
     warnings.extend(machine_warning(run));
     warnings.extend(status_warning(run));
+    warnings.extend(common_warnings(run));
     if baseline_index(run).is_none() && !cases.is_empty() {
         let baseline = &run.baseline;
         warnings.push(format!(
@@ -59,6 +60,18 @@ fn status_warning(run: &Run) -> Option<String> {
     Some(text.to_string())
 }
 
+/// Returns the warnings that all trials have in common, such as why the machine was not fit to be
+/// measured: they are about the run.
+fn common_warnings(run: &Run) -> Vec<String> {
+    let mut trials = run.cases.iter().flat_map(|case| &case.trials);
+    let Some(first) = trials.next() else {
+        return Vec::new();
+    };
+    let (first, others): (&[String], Vec<&Trial>) = (&first.warnings, trials.collect());
+    let is_common = |text: &&String| others.iter().all(|it| it.warnings.contains(text));
+    first.iter().filter(is_common).cloned().collect()
+}
+
 /// Returns a warning on cases that lost trials but have enough; the verdict covers those with too
 /// few.
 fn trials_warning(cases: &[CaseJudgement]) -> Option<String> {
@@ -95,23 +108,26 @@ fn calibration_warning(run: &Run) -> Option<String> {
     })
 }
 
-/// CPUs that other processes may use in a window before it counts as disturbed: a tenth of a CPU is
-/// more than an idle system uses, and enough to change a rate by several percent on a small
-/// machine.
+/// CPUs that other processes may use in the windows of a trial before it counts as disturbed: a
+/// tenth of a CPU is more than an idle system uses, and enough to change a rate by several percent
+/// on a small machine.
 const OTHER_CPUS_MAX: f64 = 0.1;
-/// Share of disturbed windows above which the whole run carries a warning.
+/// Share of disturbed trials above which the whole run carries a warning.
 const DISTURBED_SHARE_MAX: f64 = 0.25;
 
-/// Returns a warning if many windows were disturbed by other processes or by the hypervisor.
+/// Returns a warning if many trials were disturbed by other processes or by the hypervisor.
 pub(crate) fn busy_warning(run: &Run) -> Option<String> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let valid: Vec<(&Trial, &Measured)> = trials
         .filter(|trial| trial.valid_value().is_some())
         .filter_map(|trial| Some((trial, trial.measured.as_ref()?)))
         .collect();
+    // The kernel counts CPU time in ticks: in short windows, they may add up to more than there is.
+    let machine = run.machine.as_ref().map(|it| it.topology.cpus.len());
+    let cpus = machine.map_or(f64::INFINITY, |cpus| cpus.max(1) as f64);
     let taken = valid
         .iter()
-        .map(|(trial, measured)| cpus_taken(trial, measured));
+        .map(|(trial, measured)| cpus_taken(trial, measured).min(cpus));
     let disturbed: Vec<f64> = taken.filter(|cpus| *cpus > OTHER_CPUS_MAX).collect();
     if (disturbed.len() as f64) <= valid.len() as f64 * DISTURBED_SHARE_MAX {
         return None;
@@ -119,13 +135,13 @@ pub(crate) fn busy_warning(run: &Run) -> Option<String> {
     let most = decimals(disturbed.iter().copied().fold(0.0, f64::max), 1);
     let (count, all) = (disturbed.len(), valid.len());
     Some(format!(
-        "this machine was busy: in {count} of {all} windows, other work used up to {most} CPUs; \
+        "this machine was busy: in {count} of {all} trials, other work used up to {most} CPUs; \
          intervals are wide, and a difference may come from it; run again when the machine is \
          quiet"
     ))
 }
 
-/// Returns the CPUs that others used during the window of a trial, steal time included.
+/// Returns the CPUs that others used during the windows of a trial, steal time included.
 fn cpus_taken(trial: &Trial, measured: &Measured) -> f64 {
     let seconds = [trial.evidence.other_cpu_s, trial.evidence.steal_s];
     let seconds: f64 = seconds.into_iter().flatten().sum();

@@ -1,5 +1,5 @@
-//! A number that is the same in every trial of every case was read from the wrong place, such as the
-//! seconds that a program was asked to run: no case can be better.
+//! A number that is the same in every trial of every case was read from the wrong place, such as
+//! the seconds that a program was asked to run: no case can be better.
 
 use model::{Case, NumberPlace, PrintedNumber, Work};
 

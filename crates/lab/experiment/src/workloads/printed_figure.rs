@@ -80,8 +80,8 @@ fn decimal(digits: &str) -> Result<String, String> {
     };
     let unclear = || {
         format!(
-            "{digits}, which may be several numbers: have the program print it without separators of \
-             thousands and with a decimal point (LC_ALL=C)"
+            "{digits}, which may be several numbers: have the program print it without separators \
+             of thousands and with a decimal point (LC_ALL=C)"
         )
     };
     match kinds[..] {

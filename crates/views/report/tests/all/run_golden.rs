@@ -227,3 +227,16 @@ fn the_same_run_is_always_shown_the_same() {
     let run = run_samples::five_cases();
     assert_eq!(run_text(&run, &PLAIN), run_text(&run.clone(), &PLAIN));
 }
+
+#[test]
+fn other_work_uses_no_more_cpus_than_there_are() {
+    let mut run = run_samples::busy();
+    // Ticks of 10 ms in windows that are shorter.
+    for trial in run.cases.iter_mut().flat_map(|case| &mut case.trials) {
+        trial.evidence.other_cpu_s = trial.evidence.other_cpu_s.map(|seconds| seconds * 100.0);
+    }
+    let cpus = run.machine.as_ref().unwrap().topology.cpus.len();
+    let text = run_text(&run, &WIDE);
+    let expected = format!("other work used up to {cpus}.0 CPUs");
+    assert!(text.contains(&expected), "{text}");
+}
