@@ -24,6 +24,7 @@ pub mod file_lock;
 pub mod futex;
 pub mod group_witness;
 pub mod guardian;
+pub mod huge_mappings;
 mod huge_window;
 pub mod ipc_namespace;
 pub mod kernel_place;

@@ -80,7 +80,7 @@ pub use metric::{Better, Metric, MetricFacts};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
-pub use pools::{PoolChange, PoolNeed, PoolOfNode};
+pub use pools::{PoolChange, PoolNeed, PoolOfNode, PoolReservation, ReservingProcess};
 pub use residency::{
     ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
     ResidencyMethod, Sampled, SampledShare, SegmentArea, SegmentKind, SegmentResidency, ServerView,

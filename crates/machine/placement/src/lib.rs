@@ -18,6 +18,7 @@ pub mod interleave_weights;
 pub mod kernel_file;
 pub mod memory_limit;
 pub mod mount_policy;
+pub mod pool_reservations;
 pub mod pools;
 
 pub use apply::{allocate_mapping, apply_to_this_process};

@@ -14,6 +14,7 @@ use model::{NodeId, PoolChange, PoolNeed, PoolOfNode, Topology};
 use serde::{Deserialize, Serialize};
 
 use crate::destination::Pattern;
+use crate::pool_reservations;
 
 /// Sets the pool of one node and size to `asked` pages, through the journal. Where the kernel stops
 /// short, asks it to compact the node's memory and tries once more.
@@ -172,6 +173,7 @@ pub fn of_machine(root: &Root, topology: &Topology) -> Result<Vec<PoolOfNode>, l
                 page_bytes: pool.page_bytes,
                 total,
                 free: pool.free,
+                reserved: pool.free.map(|_| 0),
                 surplus: pool.surplus,
                 node_free_bytes: node.free_bytes,
                 free_bytes_in_blocks: in_blocks
@@ -179,6 +181,7 @@ pub fn of_machine(root: &Root, topology: &Topology) -> Result<Vec<PoolOfNode>, l
             });
         }
     }
+    pool_reservations::spread(&mut pools, &pool_reservations::reserved(root)?);
     Ok(pools)
 }
 
@@ -195,12 +198,15 @@ pub fn needed(
             .iter()
             .find(|it| it.node == node && it.page_bytes == page_bytes);
         let (total, free) = pool.map_or((0, 0), |it| (it.total, it.free.unwrap_or(0)));
+        let reserved = pool.and_then(|it| it.reserved).unwrap_or(0);
+        let available = free.saturating_sub(reserved);
         let needed = pattern.most_pages_of(node, pages);
         PoolNeed {
             node,
             needed,
             free,
-            total_then: total + needed.saturating_sub(free),
+            reserved,
+            total_then: total + needed.saturating_sub(available),
         }
     };
     pattern.nodes().iter().map(of_node).collect()

@@ -2,10 +2,12 @@
 //! something to do after the start.
 
 use judgement::BindInput;
+use linux::sysfs_huge_pages::HugePagePool;
 use linux::{Root, sysfs_huge_pages, sysfs_nodes};
 use model::exit::ExitCode;
 use model::{BindAsked, Finding, NodeHugePages, NodeId};
 use placement::bind::{BindError, InForce, Machine, Order, Saved};
+use placement::pool_reservations::{reserved, share};
 
 use super::bind_scope::Scope;
 use super::bind_watch::{self, Watch};
@@ -77,7 +79,9 @@ fn lint(
     if arguments.no_lint {
         return Ok(Vec::new());
     }
+    let is_asked = arguments.huge_bytes.is_some();
     let huge_pages = match order.memory_nodes() {
+        _ if is_asked => huge_pages(root, machine)?,
         // Where none is free, each node has none.
         Some(_) if sysfs_huge_pages::any_free(root)? => huge_pages(root, machine)?,
         _ => Vec::new(),
@@ -95,10 +99,21 @@ fn lint(
     Ok(lints)
 }
 
+/// The pools of the nodes, whose free pages are those that are not reserved.
 fn huge_pages(
     root: &Root,
     machine: &Machine,
 ) -> Result<Vec<(NodeId, Vec<NodeHugePages>)>, Failure> {
+    let reserved = reserved(root)?;
+    let machine_wide = sysfs_huge_pages::machine(root)?.unwrap_or_default();
+    let available = |pool: &HugePagePool| {
+        let free = pool.free?;
+        let of_machine = machine_wide.iter();
+        let mut of_machine = of_machine.filter(|it| it.page_bytes == pool.page_bytes);
+        let all = of_machine.next().and_then(|it| it.free).unwrap_or(free);
+        let reserved = reserved.get(&pool.page_bytes).copied().unwrap_or(0);
+        Some(free - share(reserved, free, all))
+    };
     let mut found = Vec::new();
     for node in machine.memory_nodes.iter() {
         let pools = sysfs_nodes::huge_pages(root, node)?.unwrap_or_default();
@@ -106,7 +121,7 @@ fn huge_pages(
             Some(NodeHugePages {
                 page_bytes: pool.page_bytes,
                 total: pool.total?,
-                free: pool.free,
+                free: available(&pool),
                 surplus: pool.surplus,
             })
         });

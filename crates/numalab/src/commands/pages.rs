@@ -4,6 +4,7 @@ use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{ByteSize, NodeId, NodeSet, PoolChange, PoolOfNode, Topology};
+use placement::pool_reservations::{holders, reserved};
 use placement::{Destination, mount_policy, pools};
 use report::{NeedsDocument, TextOptions};
 use serde_json::json;
@@ -63,6 +64,7 @@ pub(crate) fn run(arguments: &PagesArguments) -> Result<(), Failure> {
     }
     let topology = topology::read(&root)?;
     let pools = pools::of_machine(&root, &topology)?;
+    let reservations = holders(&root, &reserved(&root)?)?;
     let mut needs = None;
     if let Some(sga) = arguments.sga {
         let page_bytes = page_bytes()?;
@@ -89,14 +91,17 @@ pub(crate) fn run(arguments: &PagesArguments) -> Result<(), Failure> {
             command: report::pool_needs_command(nodes, *page_bytes),
         });
     if arguments.json {
-        output::json(&report::pages_document(&pools, &changes, needs))?;
-    } else {
-        output::data(&text(
+        output::json(&report::pages_document(
             &pools,
+            &reservations,
             &changes,
-            needs.as_ref(),
-            &output::text_options(),
+            needs,
         ))?;
+    } else {
+        let options = output::text_options();
+        let text = text(&pools, &changes, needs.as_ref(), &options);
+        let reserved = report::reservations_text(&pools, &reservations, &options);
+        output::data(&(text + &reserved))?;
     }
     conclusion(&changes, &pools)
 }

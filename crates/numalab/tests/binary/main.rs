@@ -28,6 +28,7 @@ mod redis_program;
 mod redis_runs;
 mod redis_targets;
 mod report_pages;
+mod reserved_huge_pages;
 mod running;
 mod scanning;
 mod served;

@@ -131,7 +131,7 @@ pub use memory_plan::{MemoryPlan, PlanCosts, PlannedRun, memory_plan_text};
 pub use move_text::{MoveDocument, move_document, move_text};
 pub use pools_text::{
     NeedsDocument, PagesDocument, pages_document, pool_change_sentence, pool_changes_text,
-    pool_needs_command, pool_needs_text, pools_text,
+    pool_needs_command, pool_needs_text, pools_text, reservations_text,
 };
 pub use residency_text::residency_text;
 pub use run_calibration::calibration_text;

@@ -1,6 +1,6 @@
 //! Pools of huge pages as text and as the document `numalab.pages/1`.
 
-use model::{ByteSize, NodeId, PoolChange, PoolNeed, PoolOfNode};
+use model::{ByteSize, NodeId, PoolChange, PoolNeed, PoolOfNode, PoolReservation};
 use serde::Serialize;
 
 use crate::run_style::{Style, TextOptions};
@@ -9,6 +9,9 @@ use crate::run_table::{Side, Table};
 /// The name of the format.
 pub(crate) const PAGES_FORMAT: &str = "numalab.pages/1";
 
+/// Processes of one segment that are listed.
+const PROCESSES_SHOWN: usize = 4;
+
 /// The document.
 #[derive(Debug, Serialize)]
 pub struct PagesDocument<'a> {
@@ -16,6 +19,8 @@ pub struct PagesDocument<'a> {
     pub format: &'static str,
     /// All pools, after any change.
     pub pools: &'a [PoolOfNode],
+    /// Who has reserved pages, as far as that can be seen.
+    pub reservations: &'a [PoolReservation],
     /// The changes made.
     pub set: &'a [PoolChange],
     /// The needs of an SGA, if requested.
@@ -40,6 +45,7 @@ pub struct NeedsDocument<'a> {
 /// Returns the document of pools.
 pub fn pages_document<'a>(
     pools: &'a [PoolOfNode],
+    reservations: &'a [PoolReservation],
     set: &'a [PoolChange],
     needs: Option<NeedsDocument<'a>>,
 ) -> PagesDocument<'a> {
@@ -47,6 +53,7 @@ pub fn pages_document<'a>(
     PagesDocument {
         format,
         pools,
+        reservations,
         set,
         needs,
     }
@@ -62,6 +69,7 @@ pub fn pools_text(pools: &[PoolOfNode], options: &TextOptions) -> String {
         "page",
         "pool",
         "free",
+        "reserved",
         "surplus",
         "memory free",
         "in blocks for a page",
@@ -77,6 +85,7 @@ pub fn pools_text(pools: &[PoolOfNode], options: &TextOptions) -> String {
             ByteSize(pool.page_bytes).to_string(),
             pool.total.to_string(),
             count(pool.free),
+            count(pool.reserved),
             count(pool.surplus),
             size(pool.node_free_bytes),
             size(pool.free_bytes_in_blocks),
@@ -84,6 +93,48 @@ pub fn pools_text(pools: &[PoolOfNode], options: &TextOptions) -> String {
         table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
     }
     options.heading("Huge pages by node") + &table.text(options)
+}
+
+/// Formats who has reserved pages; empty when none are.
+pub fn reservations_text(
+    pools: &[PoolOfNode],
+    reservations: &[PoolReservation],
+    options: &TextOptions,
+) -> String {
+    let pages: u64 = pools.iter().filter_map(|it| it.reserved).sum();
+    if pages == 0 {
+        return String::new();
+    }
+    let note = "reserved: free pages that are promised to memory which was not touched yet, and so \
+                not available; the kernel does not say of which node, so they are counted as the \
+                free ones are spread";
+    let mut text = options.paragraph("", note, Style::Usual);
+    let mut table = Table::new(&[
+        ("segment", Side::Left),
+        ("page", Side::Right),
+        ("reserved", Side::Right),
+        ("processes", Side::Left),
+    ]);
+    for holder in reservations {
+        let processes = holder.processes.iter().take(PROCESSES_SHOWN);
+        let processes = processes.map(|it| format!("{} {}", it.pid, it.name));
+        let mut processes: Vec<String> = processes.collect();
+        let others = holder.processes.len().saturating_sub(PROCESSES_SHOWN);
+        processes.extend((others > 0).then(|| format!("and {others} more")));
+        let cells = [
+            holder.name.clone(),
+            ByteSize(holder.page_bytes).to_string(),
+            holder.pages.to_string(),
+            processes.join(", "),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    text.push_str(&options.heading("Reserved by"));
+    match reservations.is_empty() {
+        true => text.push_str("no process that this user may examine\n"),
+        false => text.push_str(&table.text(options)),
+    }
+    text
 }
 
 /// Formats the changes, one sentence each, with the reason where the kernel stopped short.
@@ -151,12 +202,19 @@ fn shortage(pool: Option<&PoolOfNode>, missing: u64) -> String {
 pub fn pool_needs_text(needs: &NeedsDocument<'_>, options: &TextOptions) -> String {
     let (sga, page) = (ByteSize(needs.sga_bytes), ByteSize(needs.page_bytes));
     let title = format!("{sga} in pages of {page}, placement {}", needs.placement);
-    let names = ["node", "needed", "free in the pool", "pool must have"];
+    let names = [
+        "node",
+        "needed",
+        "free in the pool",
+        "of these reserved",
+        "pool must have",
+    ];
     let mut table = Table::new(&names.map(|name| (name, Side::Right)));
     for need in needs.nodes {
-        let enough = need.needed <= need.free;
+        let enough = is_enough(need);
         let style = if enough { Style::Usual } else { Style::Care };
-        let numbers = [need.needed, need.free, need.total_then].map(|it| (it.to_string(), style));
+        let numbers = [need.needed, need.free, need.reserved, need.total_then];
+        let numbers = numbers.map(|it| (it.to_string(), style));
         let mut cells = vec![(need.node.to_string(), style)];
         cells.extend(numbers);
         table.push(cells);
@@ -168,9 +226,13 @@ pub fn pool_needs_text(needs: &NeedsDocument<'_>, options: &TextOptions) -> Stri
     format!("{}{}{end}", options.heading(&title), table.text(options))
 }
 
+fn is_enough(need: &PoolNeed) -> bool {
+    need.needed <= need.free.saturating_sub(need.reserved)
+}
+
 /// Returns the command that sets the pools to what is needed; `None` when they have enough.
 pub fn pool_needs_command(needs: &[PoolNeed], page_bytes: u64) -> Option<String> {
-    let missing = |need: &&PoolNeed| need.needed > need.free;
+    let missing = |need: &&PoolNeed| !is_enough(need);
     let pairs: Vec<String> = needs
         .iter()
         .filter(missing)
@@ -229,6 +291,7 @@ mod tests {
             node: NodeId(node),
             needed,
             free,
+            reserved: 0,
             total_then: 40 + needed - free.min(needed),
         };
         let needs = [need(0, 10, 20), need(1, 30, 20)];

@@ -16,7 +16,13 @@ pub(super) const ROW: Row = Row {
 };
 
 fn check(input: &BindInput<'_>) -> Option<Found> {
-    let nodes = input.order.memory_nodes()?;
+    let all = || input.huge_pages.iter().map(|(node, _)| *node).collect();
+    let nodes = match (input.order.memory_nodes(), input.huge_bytes) {
+        (Some(nodes), _) => nodes,
+        // Any node will do.
+        (None, Some(_)) => all(),
+        (None, None) => return None,
+    };
     let free = |wanted: bool, page_bytes: u64| -> u64 {
         let of_side = input.huge_pages.iter();
         let pools = of_side.filter(|(node, _)| nodes.contains(*node) == wanted);
@@ -41,8 +47,9 @@ fn check(input: &BindInput<'_>) -> Option<Found> {
         let most = most.unwrap_or(0);
         return (most < huge_bytes).then(|| {
             Found::that(format!(
-                "nodes {nodes} have at most {most} bytes of free huge pages of one size, but the \
-                 program needs {huge_bytes} (set the pools with `numalab pages`)"
+                "nodes {nodes} have at most {most} bytes of huge pages of one size that are free \
+                 and not reserved, but the program needs {huge_bytes} (set the pools with \
+                 `numalab pages`)"
             ))
         });
     }
