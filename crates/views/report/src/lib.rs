@@ -48,6 +48,7 @@ mod residency_text;
 mod residency_threads;
 mod run_asked;
 mod run_bars;
+mod run_blocks;
 mod run_calibration;
 mod run_case;
 mod run_comparison;

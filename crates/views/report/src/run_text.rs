@@ -6,6 +6,7 @@ use crate::history::status;
 use crate::judgement::{Judgement, judge};
 use crate::ratio::is_emulated;
 use crate::run_bars::bars;
+use crate::run_blocks;
 use crate::run_calibration::work_unit;
 use crate::run_case::case_text;
 use crate::run_machine::machine;
@@ -57,6 +58,9 @@ pub(crate) fn method(run: &Run) -> Option<String> {
     method.push_str(&format!(", seed {}", run.seed));
     if let Some(spent) = TimeSpent::of(run) {
         method.push_str(&format!("; {}", spent.sentence()));
+    }
+    if let Some(left_out) = run_blocks::left_out(run) {
+        method.push_str(&format!("; {left_out}"));
     }
     Some(method)
 }

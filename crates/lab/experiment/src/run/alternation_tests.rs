@@ -24,6 +24,9 @@ const QUIET_S: f64 = 6.0;
 const TAKEN: f64 = 0.25;
 /// Spontaneously slow windows: their share, and the factor on their rate.
 const SLOW: (f64, f64) = (0.1, 0.8);
+/// On a skewed machine: standard deviation of the logarithm of a window's rate, and of the time
+/// that the neighbour takes from it, so that which blocks are left out is skewed, too.
+const SKEW: (f64, f64) = (0.3, 1.0);
 /// Slowdown of the machine per second.
 const DRIFT_PER_S: f64 = 0.0005;
 
@@ -35,16 +38,18 @@ struct Machine {
     busy: bool,
     /// How much slower the second case is, as a share.
     effect: f64,
+    is_skewed: bool,
 }
 
 impl Machine {
-    fn new(clock: &SimulatedClock, seed: u64, effect: f64) -> Self {
+    fn new(clock: &SimulatedClock, seed: u64, effect: f64, is_skewed: bool) -> Self {
         Machine {
             clock: clock.clone(),
             random: Generator::new(seed, 77),
             until_s: 0.0,
             busy: false,
             effect,
+            is_skewed,
         }
     }
 
@@ -55,7 +60,13 @@ impl Machine {
             let mean_s = if self.busy { BUSY_S } else { QUIET_S };
             self.until_s += -mean_s * (1.0 - self.random.unit()).ln();
         }
+        let mut skew = |deviation: f64| match self.is_skewed {
+            true => (deviation * self.random.normal()).exp(),
+            false => 1.0,
+        };
+        let (skew_of_rate, skew_of_steal) = (skew(SKEW.0), skew(SKEW.1));
         let taken = if self.busy { TAKEN } else { 0.0 };
+        let taken = (taken * skew_of_steal).min(0.9);
         let slow = match self.random.unit() < SLOW.0 {
             true => SLOW.1,
             false => 1.0,
@@ -68,7 +79,7 @@ impl Machine {
         };
         self.clock.advance(window_s);
         WindowReport {
-            work_per_s: 1e6 * of_case * noise * (1.0 - taken) * slow * drift,
+            work_per_s: 1e6 * of_case * noise * (1.0 - taken) * slow * skew_of_rate * drift,
             steal_s: Some(taken * window_s * 2.0),
             other_cpu_s: None,
         }
@@ -163,7 +174,7 @@ impl Workload for Machine {
 fn run(
     seed: u64,
     alternates: bool,
-    effect: f64,
+    (effect, is_skewed): (f64, bool),
     time_bound_s: Option<f64>,
     trials_max: u32,
 ) -> Run {
@@ -172,7 +183,7 @@ fn run(
     request.alternates = alternates;
     request.time_bound_s = time_bound_s;
     request.trials_max = trials_max;
-    let mut machine = Machine::new(&clock, seed, effect);
+    let mut machine = Machine::new(&clock, seed, effect, is_skewed);
     execute(request, &mut machine, &clock, &mut [], &Cancel::new()).unwrap()
 }
 
@@ -192,11 +203,11 @@ fn interval(run: &Run, alternates: bool) -> (f64, f64) {
 }
 
 /// Returns the percentages of runs whose interval excludes 1, and whose interval misses the truth.
-fn rates(runs: u64, effect: f64, trials_max: u32) -> (f64, f64) {
+fn rates(runs: u64, machine: (f64, bool), trials_max: u32) -> (f64, f64) {
     let (mut excludes, mut misses) = (0u32, 0u32);
-    let truth = 1.0 - effect;
+    let truth = 1.0 - machine.0;
     for seed in 0..runs {
-        let (low, high) = interval(&run(seed, true, effect, None, trials_max), true);
+        let (low, high) = interval(&run(seed, true, machine, None, trials_max), true);
         excludes += u32::from(low > 1.0 || high < 1.0);
         misses += u32::from(low > truth || high < truth);
     }
@@ -211,7 +222,7 @@ fn bounded(cases: &[&str], bound_s: f64) -> (Vec<usize>, f64) {
     request.alternates = true;
     request.time_bound_s = Some(bound_s);
     request.trials_max = 5;
-    let mut machine = Machine::new(&clock, 3, 0.0);
+    let mut machine = Machine::new(&clock, 3, 0.0, false);
     let run = execute(request, &mut machine, &clock, &mut [], &Cancel::new()).unwrap();
     let trials = run.cases.iter().map(|it| it.trials.len()).collect();
     (trials, clock.now_s())
@@ -238,17 +249,21 @@ fn where_time_is_short_rounds_have_fewer_windows_and_then_fewer_cases() {
 
 #[test]
 fn the_same_case_twice_has_a_winner_in_five_of_a_hundred_runs_at_most() {
-    for trials_max in [5, 8, 12, 20, 40] {
-        let (winners, _) = rates(600, 0.0, trials_max);
-        println!("at most {trials_max} rounds: {winners:.1} % false winners");
-        assert!(winners <= 5.0, "{trials_max} rounds: {winners} %");
+    for is_skewed in [false, true] {
+        for trials_max in [5, 8, 12, 20, 40] {
+            let (winners, _) = rates(600, (0.0, is_skewed), trials_max);
+            println!(
+                "at most {trials_max} rounds, skewed {is_skewed}: {winners:.1} % false winners"
+            );
+            assert!(winners <= 5.0, "{trials_max} rounds: {winners} %");
+        }
     }
 }
 
 #[test]
 fn an_effect_is_found_and_its_size_is_in_the_interval() {
     for (effect, found_min) in [(0.03, 30.0), (0.05, 60.0), (0.10, 95.0)] {
-        let (found, missed) = rates(300, effect, 20);
+        let (found, missed) = rates(300, (effect, false), 20);
         println!("effect {effect}: found in {found:.1} %, size missed in {missed:.1} %");
         assert!(found >= found_min, "{effect}: {found} %");
         assert!(missed <= 5.0, "{effect}: {missed} %");
@@ -260,7 +275,7 @@ fn at_equal_time_the_interval_is_a_third_as_wide_on_a_noisy_machine() {
     let width = |alternates: bool| {
         let widths: Vec<f64> = (0..60)
             .map(|seed| {
-                let run = run(seed, alternates, 0.0, Some(60.0), 20);
+                let run = run(seed, alternates, (0.0, false), Some(60.0), 20);
                 let (low, high) = interval(&run, alternates);
                 high.ln() - low.ln()
             })

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use model::{Run, RunHeader, RunStatus};
+use model::{ParkedEvidence, Run, RunHeader, RunStatus, Sample};
 use report::{
     Called, NotRun, SCREEN_LINES, Screen, TextOptions, calibration_text, history_text,
     leading_comparison, run_document, run_text,
@@ -239,4 +239,51 @@ fn other_work_uses_no_more_cpus_than_there_are() {
     let text = run_text(&run, &WIDE);
     let expected = format!("other work used up to {cpus}.0 CPUs");
     assert!(text.contains(&expected), "{text}");
+}
+
+/// A block that is left out has all cases, and what it would change is said.
+#[test]
+fn blocks_that_are_left_out_are_counted_with_what_they_would_change() {
+    let mut run = run_samples::normal();
+    let method = |run: &Run| {
+        run_text(run, &WIDE)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert!(!method(&run).contains("left out"));
+    let sample = |rate: f64, left_out: bool| Sample {
+        at_s: 0.0,
+        logical_reads_per_s: rate,
+        left_out,
+        steal_s: None,
+        other_cpu_s: None,
+    };
+    let baseline = run.baseline.clone();
+    for case in &mut run.cases {
+        // In the block that is left out, the baseline alone lost a fifth of its work.
+        let disturbed = if case.plan.name == baseline {
+            80.0
+        } else {
+            100.0
+        };
+        for trial in &mut case.trials {
+            trial.evidence.parked = Some(ParkedEvidence::default());
+            let sessions = trial.measured.as_mut().and_then(|it| it.sessions.as_mut());
+            let samples = [
+                sample(100.0, false),
+                sample(disturbed, true),
+                sample(100.0, false),
+            ];
+            sessions.unwrap().samples = samples.to_vec();
+        }
+    }
+    let trials = run.cases[0].trials.len();
+    // 300 / 280 is 7.1 % more than 1.
+    let expected = format!(
+        "{trials} of {} blocks are left out, because others took CPU time in them; with them, \
+         ratios to {baseline} would differ by up to 7.1 %",
+        3 * trials
+    );
+    assert!(method(&run).contains(&expected), "{}", method(&run));
 }
