@@ -17,6 +17,8 @@ pub(crate) struct Progress {
     /// The run so far, if progress is shown.
     run: Option<Run>,
     line: Line,
+    /// Whether it was said what was read of a program's output.
+    has_told_number: bool,
 }
 
 /// The parts of the line.
@@ -66,6 +68,7 @@ impl Progress {
             bar,
             run: None,
             line: Line::default(),
+            has_told_number: false,
         }
     }
 
@@ -77,10 +80,11 @@ impl Progress {
         self.bar.set_message(line);
     }
 
-    /// Says what was read of a program's output in the first round: a wrong expression is seen
+    /// Says what was read of a program's output in the first trial: a wrong expression is seen
     /// before hours of trials.
-    fn tell_number_read(&self, case: &str, trial: &Trial) {
-        if let (0, Some(read)) = (trial.round, &trial.evidence.number_read) {
+    fn tell_number_read(&mut self, case: &str, trial: &Trial) {
+        if let (false, Some(read)) = (self.has_told_number, &trial.evidence.number_read) {
+            self.has_told_number = true;
             let line = format!("{case}: read {read}");
             self.bar.suspend(|| output::talk(&line));
         }

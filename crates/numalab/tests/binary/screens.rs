@@ -79,7 +79,8 @@ fn a_run_of_many_cases_fits_a_screen_and_full_has_the_rest() {
         .run(&["run", &path, "--trials", "5"])
         .with_code(0);
     let said = lines(&run.stderr);
-    assert!(said.len() <= 2, "{said:?}");
+    // What is measured, that windows do not alternate, and the first number that was read.
+    assert!(said.len() <= 3, "{said:?}");
     let screen = lines(&run.stdout);
     has_its_parts(&screen);
     fits(&[said, screen].concat());
