@@ -303,8 +303,12 @@ fn runs_need_the_capabilities_that_are_listed() {
     }
     let stranger = Stranger::new();
     for mechanism in ["affinity", "group"] {
-        let load = "[load]\nwork = \"command\"\ncommand = \"echo 1\"";
-        let on = |cpus| format!("cpus = \"{cpus}\"\nmechanism = \"{mechanism}\"");
+        let load = "[load]\nwork = \"command\"";
+        // The same number in all cases would be an error.
+        let on = |cpus| {
+            let command = format!("command = \"echo 1{cpus}\"");
+            format!("{command}\ncpus = \"{cpus}\"\nmechanism = \"{mechanism}\"")
+        };
         let experiment = ExperimentFile::new("one", load)
             .case("one", &on(0))
             .case("other", &on(2));
