@@ -1,15 +1,19 @@
-//! Data to stdout, messages to stderr. A closed pipe is not an error. Both may contain names of
-//! processes and files that others chose, so nothing that is written here can move the cursor. The
-//! layout of text is that of the terminal, if stdout is one.
+//! Data to stdout, messages to stderr. A closed pipe or terminal is not an error. Both may contain
+//! names of processes and files that others chose, so nothing that is written here can move the
+//! cursor. The layout of text is that of the terminal, if stdout is one.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 
 use model::exit::ExitCode;
 use report::TextOptions;
 
 use crate::failure::Failure;
 
-/// Writes data to stdout. A closed pipe is success (as in `numalab … | head`).
+/// Writes data to stdout. A closed pipe is success (as in `numalab … | head`), and so is a terminal
+/// that is gone.
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
     write(&report::plain_lines(text)).map(|_| ())
 }
@@ -22,12 +26,23 @@ fn write(text: &str) -> Result<bool, Failure> {
         .and_then(|()| stdout.flush());
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) if error.raw_os_error() == Some(IO_ERROR) && is_device() => Ok(false),
         Err(error) => Err(Failure::new(
             ExitCode::Bug,
             format!("cannot write to stdout: {error}"),
         )),
         Ok(()) => Ok(true),
     }
+}
+
+/// `EIO`: of a terminal, that it is gone (write(2)).
+const IO_ERROR: i32 = 5;
+
+/// Whether stdout is a device, as a terminal is also when it is gone and no longer says so itself.
+fn is_device() -> bool {
+    let stdout = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let status = stdout.and_then(|stdout| stdout.metadata());
+    status.is_ok_and(|status| status.file_type().is_char_device())
 }
 
 /// Writes several lines to stderr; numalab itself made the line ends.

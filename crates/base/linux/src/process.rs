@@ -154,6 +154,15 @@ pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
+/// Whether this process ignores `SIGHUP`, as nohup(1) makes the programs do that it starts.
+pub fn ignores_hang_up() -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the kernel changes no action, and fills the one that is read.
+    let read = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: the call that succeeded has filled it.
+    read == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
 /// Columns of the terminal behind a stream; `None` when it is not a terminal or has no known size.
 pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;

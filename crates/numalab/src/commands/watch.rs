@@ -84,6 +84,7 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<(), Failure> {
             false => arguments.count,
         },
     };
+    let cancel = interrupt::cancel_and_end_on_signals(watch::give_keys_back)?;
     let takes_screen = !arguments.json && !arguments.once;
     let taken = takes_screen.then(screen::take).transpose();
     let screen = match (taken, &arguments.record) {
@@ -95,7 +96,6 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<(), Failure> {
     let recording = arguments.record.as_deref();
     let recording = recording.map(|file| RecordingFile::create(file, &shown));
     let recording = recording.transpose();
-    let cancel = interrupt::cancel_on_signals()?;
     let sampling = Sampling::start(sampler, pace)?;
     match screen {
         Some(screen) => screen::show(screen, &shown, sampling, recording?, &cancel),

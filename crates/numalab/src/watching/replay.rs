@@ -144,7 +144,7 @@ struct Replay {
 
 impl Replay {
     fn show(&mut self) {
-        let Ok(cancel) = interrupt::cancel_on_signals() else {
+        let Ok(cancel) = interrupt::cancel_and_end_on_signals(watch::give_keys_back) else {
             return;
         };
         if let Ok(size) = self.screen.size() {

@@ -106,6 +106,11 @@ impl Laboratory {
         self.launcher.splice(0..0, words);
     }
 
+    /// Starts numalab without any launcher from now on.
+    pub(crate) fn launch_directly(&mut self) {
+        self.launcher.clear();
+    }
+
     /// Makes runs refuse a busy machine, as they do for users. Tests measure in parallel, so by
     /// default runs get `--anyway`.
     pub(crate) fn mind_others(&mut self) {

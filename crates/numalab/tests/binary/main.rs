@@ -65,6 +65,7 @@ mod interrupts;
 mod journal;
 mod kernel_agrees;
 mod kills;
+mod lost_terminals;
 mod mariadb_bad_input;
 mod mariadb_relations;
 mod mariadb_runs;

@@ -23,5 +23,5 @@ mod visible;
 
 pub use input::{Input, Key, Request};
 pub use plain::plain_text;
-pub use terminal::{Error, Screen};
+pub use terminal::{Error, Screen, give_keys_back};
 pub use view::{Options, View};

@@ -1,10 +1,15 @@
 //! The terminal: taken for the view, and given back on every way out, also of a panic.
 
 use std::io::{self, IsTerminal};
+use std::mem::ManuallyDrop;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
 use std::time::Duration;
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::terminal::disable_raw_mode;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::input::{Input, Key};
 use crate::view::View;
@@ -27,12 +32,18 @@ pub enum Error {
     /// It does not answer.
     #[error("the terminal fails: {0}")]
     Fails(#[from] io::Error),
+    /// It was closed, or the connection to it is lost.
+    #[error("the terminal is gone")]
+    Gone,
 }
 
 /// The terminal while the view has it; dropping this gives it back.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: DefaultTerminal,
+    /// Its own `drop` shows the cursor again and panics where neither the screen nor stderr takes
+    /// anything, as when the terminal is gone.
+    terminal: ManuallyDrop<DefaultTerminal>,
+    events: Receiver<io::Result<Event>>,
 }
 
 impl Screen {
@@ -52,13 +63,17 @@ impl Screen {
             return Err(Error::Dumb { term });
         }
         // It also makes a panic give the terminal back before it prints.
-        match ratatui::try_init() {
-            Ok(terminal) => Ok(Screen { terminal }),
-            Err(error) => {
-                let _ = ratatui::try_restore();
-                Err(error.into())
-            }
-        }
+        let terminal = ratatui::try_init().inspect_err(|_| {
+            let _ = ratatui::try_restore();
+        })?;
+        let (sender, events) = channel();
+        let screen = Screen {
+            terminal: ManuallyDrop::new(terminal),
+            events,
+        };
+        let thread = Builder::new().name("keys".to_owned());
+        thread.spawn(move || read_events(&sender))?;
+        Ok(screen)
     }
 
     /// Draws the view.
@@ -84,14 +99,13 @@ impl Screen {
     /// # Errors
     /// When the terminal cannot be read, for example because it was closed.
     pub fn input(&mut self, wait: Duration) -> Result<Option<Input>, Error> {
-        match event::poll(wait) {
-            Ok(true) => {}
-            Ok(false) => return Ok(None),
-            // A signal: the caller looks at its flag.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
-        Ok(match event::read()? {
+        let event = match self.events.recv_timeout(wait) {
+            Ok(event) => event?,
+            Err(RecvTimeoutError::Timeout) if is_gone()? => return Err(Error::Gone),
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => return Err(Error::Gone),
+        };
+        Ok(match event {
             Event::Resize(width, height) => Some(Input::Resize(width, height)),
             Event::Key(event) if event.kind != KeyEventKind::Release => key(event).map(Input::Key),
             _ => None,
@@ -102,8 +116,44 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         // If the terminal is gone, there is nothing to give back.
+        let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
     }
+}
+
+/// Makes the terminal's keys work as before, and writes nothing: for a way out while a terminal
+/// that takes no output, as after Ctrl-S, holds up whoever draws.
+pub fn give_keys_back() {
+    let _ = disable_raw_mode();
+}
+
+/// Passes on what the library reads, until nobody wants it. On a thread of its own: the library
+/// waits for the rest of a key whatever its timeout, and reads for ever from a terminal that is
+/// gone (crossterm 0.29, `event/source/unix/mio.rs`: 0 bytes are no end). The end of the process
+/// ends it.
+fn read_events(events: &Sender<io::Result<Event>>) {
+    loop {
+        let event = event::read();
+        let is_last = event.is_err();
+        if events.send(event).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Whether the other end of the terminal is closed, which a signal tells only to the processes of
+/// its session that do not ignore it (tty_ioctl(4), "hangup").
+fn is_gone() -> io::Result<bool> {
+    let stdin = io::stdin();
+    // What is asked for is none of these, which poll(2) reports all the same.
+    let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+    match poll(&mut polled, Some(&Timespec::default())) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    Ok(polled[0].revents().intersects(gone))
 }
 
 /// Returns the key of an event, if the view knows it.
