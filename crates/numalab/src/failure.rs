@@ -79,6 +79,9 @@ impl From<journal::Error> for Failure {
         match error {
             journal::Error::AtWork { .. } => failure.advise("wait for it, or end it"),
             journal::Error::NotOurs { .. } => failure.advise(NOT_OURS),
+            journal::Error::Unfinished { entry, .. } => {
+                failure.advise(format!("`numalab undo {entry}` takes it back"))
+            }
             journal::Error::StateFolder(error) => failure.advise(advice_on_state_folder(&error)),
             _ => failure,
         }

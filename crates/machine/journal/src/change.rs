@@ -58,6 +58,20 @@ pub trait Change: Serialize + DeserializeOwned + Display + 'static {
     fn take_back(&self, how: &TakeBack<'_>) -> Result<Option<String>, Error>;
 }
 
+impl Journal {
+    /// Ends change number `entry`, which failed with `cause`: it leaves the journal if everything
+    /// `is_as_before`, and stays where a part of it may have been made.
+    pub fn failed(&self, entry: u64, is_as_before: bool, cause: Error) -> Error {
+        match is_as_before {
+            true => self.mark_undone(entry).err().unwrap_or(cause),
+            false => Error::Unfinished {
+                entry,
+                cause: Box::new(cause),
+            },
+        }
+    }
+}
+
 /// Whether a change can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {

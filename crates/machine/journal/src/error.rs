@@ -55,6 +55,14 @@ pub enum Error {
         /// The operating system's error.
         cause: io::Error,
     },
+    /// A change failed after it may have been made in part.
+    #[error("{cause}; what was changed until then is in the journal, as change {entry}")]
+    Unfinished {
+        /// The number of the change.
+        entry: u64,
+        /// Why it failed.
+        cause: Box<Error>,
+    },
     /// The journal has a line that numalab does not write.
     #[error("the journal has an entry that numalab cannot have written ({what}): {change}")]
     NotOurs {
@@ -91,6 +99,7 @@ impl Error {
             Error::SystemCall(error) => error.is_permission(),
             Error::ControlGroup(error) => error.is_permission(),
             Error::Systemd(error) => error.is_permission(),
+            Error::Unfinished { cause, .. } => cause.is_permission(),
             Error::Folder { cause, .. } | Error::Claim { cause, .. } => {
                 cause.kind() == io::ErrorKind::PermissionDenied
             }

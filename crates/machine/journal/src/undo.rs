@@ -42,10 +42,13 @@ pub fn undo(
     let mut staying: BTreeMap<Thing, u64> = BTreeMap::new();
     let mut done = Vec::new();
     for entry in journal.in_force()?.into_iter().rev() {
-        let things = match entry.made_by.origin(&root) {
-            // Nothing is known of a change whose list of pages is damaged; undoing it reports that.
-            Origin::ThisBoot => things_of(journal, kinds, &entry).unwrap_or_default(),
-            _ => BTreeSet::new(),
+        let (things, unknown) = match entry.made_by.origin(&root) {
+            // Nothing is known of a change whose list of pages is damaged: it is not undone.
+            Origin::ThisBoot => match things_of(journal, kinds, &entry) {
+                Ok(things) => (things, None),
+                Err(error) => (BTreeSet::new(), Some(error)),
+            },
+            _ => (BTreeSet::new(), None),
         };
         let number = entry.entry;
         let is_chosen = chosen.contains(&number);
@@ -57,8 +60,8 @@ pub fn undo(
                 change: kinds.describe(&entry),
                 reason: format!("it was made {made}"),
             }),
-            _ => locked
-                .permit(&things)
+            _ => unknown
+                .map_or(Ok(()), Err)
                 .and_then(|()| in_turn(kinds, &entry, &things, &staying, force))
                 .and_then(|()| {
                     let how = TakeBack {
@@ -67,7 +70,7 @@ pub fn undo(
                         entry: number,
                         force,
                     };
-                    take_back(kinds, &entry, &how)
+                    take_back(kinds, &entry, &how, || locked.permit(&things))
                 }),
         };
         let (failure, remains) = match outcome {
@@ -95,10 +98,17 @@ fn things_of(journal: &Journal, kinds: Kinds, entry: &Entry) -> Result<BTreeSet<
     kinds.read(entry)?.things(journal, entry.entry)
 }
 
-/// The locks on what is to be undone, and those that other processes hold.
-struct Locked {
-    _held: Vec<Claim>,
-    refused: BTreeMap<Lock, (String, String)>,
+/// The locks on what is to be undone.
+struct Locked(BTreeMap<Lock, Taken>);
+
+/// What came of a lock.
+enum Taken {
+    /// It is held, if what it covers is still there.
+    Held(#[expect(dead_code, reason = "held, not read")] Option<Claim>),
+    /// Another process holds it.
+    ByOther { holder: String, what: String },
+    /// It cannot be taken, and why.
+    Failed(String),
 }
 
 impl Locked {
@@ -110,33 +120,37 @@ impl Locked {
             .flat_map(|entry| things_of(journal, kinds, entry).unwrap_or_default())
             .collect();
         let locks: BTreeSet<&Lock> = things.iter().filter_map(Thing::lock).collect();
-        let (mut held, mut refused) = (Vec::new(), BTreeMap::new());
         let deadline = claim::deadline();
-        for lock in locks {
-            match lock.take(root, deadline) {
-                Ok(claim) => held.extend(claim),
-                Err(Error::AtWork { holder, what }) => {
-                    refused.insert(lock.clone(), (holder, what));
-                }
-                // What cannot be reached cannot be undone either, and undoing it says why.
-                Err(_) => {}
-            }
-        }
-        Locked {
-            _held: held,
-            refused,
-        }
+        let take = |lock: &Lock| match lock.take(root, deadline) {
+            Ok(claim) => Taken::Held(claim),
+            Err(Error::AtWork { holder, what }) => Taken::ByOther { holder, what },
+            Err(error) => Taken::Failed(error.to_string()),
+        };
+        Locked(locks.into_iter().map(|it| (it.clone(), take(it))).collect())
     }
 
-    fn permit(&self, things: &BTreeSet<Thing>) -> Result<(), Error> {
-        let of_others = things
-            .iter()
-            .find_map(|thing| self.refused.get(thing.lock()?));
-        match of_others.cloned() {
-            Some((holder, what)) => Err(Error::AtWork { holder, what }),
-            None => Ok(()),
+    /// Whether everything that a change is of may be changed now.
+    fn permit(&self, things: &BTreeSet<Thing>) -> Result<(), NotLocked> {
+        for lock in things.iter().filter_map(Thing::lock) {
+            match self.0.get(lock) {
+                Some(Taken::Held(_)) => {}
+                Some(Taken::ByOther { holder, what }) => {
+                    let (holder, what) = (holder.clone(), what.clone());
+                    return Err(NotLocked::ByOther(Error::AtWork { holder, what }));
+                }
+                Some(Taken::Failed(why)) => return Err(NotLocked::Unable(why.clone())),
+                // More memory was moved since the locks were taken.
+                None => return Err(NotLocked::Unable("it is being changed".to_owned())),
+            }
         }
+        Ok(())
     }
+}
+
+/// Why something may not be changed now.
+enum NotLocked {
+    ByOther(Error),
+    Unable(String),
 }
 
 /// Refuses to undo a change while a later change of the same thing stays.
@@ -156,11 +170,24 @@ fn in_turn(
     }
 }
 
-/// Undoes one change, if numalab could have made it; returns what it leaves behind, in words.
-fn take_back(kinds: Kinds, entry: &Entry, how: &TakeBack<'_>) -> Result<Option<String>, Error> {
+/// Undoes one change, if numalab could have made it and its things are locked; returns what it
+/// leaves behind, in words.
+fn take_back(
+    kinds: Kinds,
+    entry: &Entry,
+    how: &TakeBack<'_>,
+    permit: impl FnOnce() -> Result<(), NotLocked>,
+) -> Result<Option<String>, Error> {
     let change = kinds.read(entry)?;
     match change.presence(&entry.made_by)? {
-        Presence::There => change.take_back(how),
+        Presence::There => match permit() {
+            Ok(()) => change.take_back(how),
+            Err(NotLocked::ByOther(error)) => Err(error),
+            Err(NotLocked::Unable(reason)) => Err(Error::Undo {
+                change: change.to_string(),
+                reason,
+            }),
+        },
         Presence::Gone => Ok(None),
         Presence::NotOurs(what) => Err(Error::NotOurs {
             change: change.to_string(),
@@ -337,6 +364,20 @@ mod tests {
         assert_eq!(files.journal.in_force().unwrap().len(), 2);
         drop(claim);
         assert_eq!(files.undo(|_| true, false).1, "0-3");
+    }
+
+    /// A lock follows no link (see [`linux::file_lock::open`]).
+    #[test]
+    fn what_cannot_be_locked_is_not_taken_back() {
+        let files = Files::changed_twice();
+        let real = files.folder.path().join("real");
+        fs::rename(files.path(), &real).unwrap();
+        std::os::unix::fs::symlink(&real, files.path()).unwrap();
+        let (said, now) = files.undo(|_| true, true);
+        let is_refused = |said: &String| said.contains("cannot lock");
+        assert!(said.len() == 2 && said.iter().all(is_refused), "{said:?}");
+        assert_eq!(now, "1-2");
+        assert_eq!(files.journal.in_force().unwrap().len(), 2);
     }
 
     #[test]

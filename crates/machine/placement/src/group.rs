@@ -295,8 +295,8 @@ pub(crate) fn enable_controller(parent: &Path, name: &str, journal: &Journal) ->
     }
     .record(journal)?;
     if let Err(error) = control_group::write(&file, &format!("+{name}")) {
-        journal.mark_undone(entry)?;
-        return Err(error.into());
+        let is_as_before = control_group::read(&file).is_ok_and(|now| now == enabled);
+        return Err(journal.failed(entry, is_as_before, error.into()).into());
     }
     Ok(())
 }

@@ -53,16 +53,9 @@ pub fn set(
     .record(journal)?;
     if let Err(error) = write(root, &before, &written) {
         // Nothing is left of a request that the kernel refused, as far as it lets us.
-        if write(
-            root,
-            &interleave_weights(root)?.unwrap_or_default(),
-            &before,
-        )
-        .is_ok()
-        {
-            journal.mark_undone(entry)?;
-        }
-        return Err(error.into());
+        let now = interleave_weights(root).ok().flatten();
+        let is_as_before = now.is_some_and(|now| write(root, &now, &before).is_ok());
+        return Err(journal.failed(entry, is_as_before, error.into()).into());
     }
     Ok(true)
 }

@@ -48,7 +48,7 @@ fn is_ours(path: &Path) -> bool {
 ///
 /// # Errors
 /// When the journal or the file cannot be written, or another numalab is changing it; nothing is
-/// changed then.
+/// changed then, or it is [`Error::Unfinished`].
 pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>, Error> {
     assert!(is_ours(path), "a file of the table");
     let _claim = claim_path(path, deadline())?;
@@ -58,16 +58,16 @@ pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>,
     }
     let entry = FileWritten {
         path: path.to_owned(),
-        before,
+        before: before.clone(),
         written: value.to_owned(),
         reached: None,
     }
     .record(journal)?;
-    if let Err(error) = control_group::write(path, value) {
-        journal.mark_undone(entry)?;
-        return Err(error.into());
-    }
-    let reached = control_group::read(path)?;
+    let written = control_group::write(path, value).and_then(|()| control_group::read(path));
+    let reached = written.map_err(|error| {
+        let is_as_before = control_group::read(path).is_ok_and(|now| now == before);
+        journal.failed(entry, is_as_before, error.into())
+    })?;
     if reached != value {
         journal.note_reached(entry, &reached)?;
     }

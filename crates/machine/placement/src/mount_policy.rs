@@ -37,8 +37,9 @@ pub fn set(journal: &Journal, mount: &Tmpfs, policy: &str) -> Result<bool, Error
     }
     .record(journal)?;
     if let Err(error) = tmpfs::set_policy(&mount.mount_point, policy) {
-        journal.mark_undone(entry)?;
-        return Err(error.into());
+        let now = at(&Root::live(), &mount.mount_point);
+        let is_as_before = now.is_ok_and(|now| now.is_none_or(|it| it.policy == mount.policy));
+        return Err(journal.failed(entry, is_as_before, error.into()));
     }
     Ok(true)
 }

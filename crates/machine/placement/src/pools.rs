@@ -20,8 +20,8 @@ use crate::pool_reservations;
 /// short, asks it to compact the node's memory and tries once more.
 ///
 /// # Errors
-/// When the journal or the file cannot be written, or another numalab is changing it; nothing is
-/// changed then.
+/// When the journal or the file cannot be written, or another numalab is changing it; as
+/// [`Error::Unfinished`] where the kernel has changed the pool before it failed.
 pub fn set(
     journal: &Journal,
     node: NodeId,
@@ -48,20 +48,27 @@ pub fn set(
         asked,
     }
     .record(journal)?;
-    if let Err(error) = control_group::write(&path, &asked.to_string()) {
-        journal.mark_undone(entry)?;
-        return Err(error.into());
-    }
-    change.reached = persistent(&path)?;
-    if change.reached < asked {
-        change.compacted = control_group::write(&sysfs_nodes::compact_file(node), "1").is_ok();
-        control_group::write(&path, &asked.to_string())?;
-        change.reached = persistent(&path)?;
+    if let Err(error) = resize(&path, node, &mut change) {
+        let is_as_before = persistent(&path).is_ok_and(|now| now == before);
+        return Err(journal.failed(entry, is_as_before, error));
     }
     if change.reached == before {
         journal.mark_undone(entry)?;
     }
     Ok(change)
+}
+
+/// Writes the size, twice if the kernel stops short.
+fn resize(path: &Path, node: NodeId, change: &mut PoolChange) -> Result<(), Error> {
+    let asked = change.asked;
+    control_group::write(path, &asked.to_string())?;
+    change.reached = persistent(path)?;
+    if change.reached < asked {
+        change.compacted = control_group::write(&sysfs_nodes::compact_file(node), "1").is_ok();
+        control_group::write(path, &asked.to_string())?;
+        change.reached = persistent(path)?;
+    }
+    Ok(())
 }
 
 /// A pool of huge pages was resized.

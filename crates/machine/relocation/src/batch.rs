@@ -10,7 +10,7 @@ use super::chunk_log::{ChunkLine, ChunkLog};
 use super::error::MoveError;
 use super::memory::{Part, PartKind, Source, Stretch};
 use super::reader::Reader;
-use super::sender::{self, Sent};
+use super::sender::{self, Full, Sent};
 use super::{chunk, sequence};
 
 /// At most this much is moved at once, which takes a few tenths of a second.
@@ -72,9 +72,13 @@ impl ToSend {
         is_small && self.by_process.iter().any(|(pid, _)| *pid == 0)
     }
 
-    /// Has the kernel move it, on so many threads, through the processes that showed it.
-    pub(super) fn send(&self, threads: usize, of_others: bool) -> SendOutcome {
-        let mut sent = Sent::default();
+    /// Has the kernel move it, on so many threads, through the processes that showed it; nothing to
+    /// nodes that are full.
+    pub(super) fn send(&self, threads: usize, of_others: bool, full: &Full) -> SendOutcome {
+        let mut sent = Sent {
+            full: full.clone(),
+            ..Sent::default()
+        };
         for (through, units) in &self.by_process {
             let (through, bytes) = (*through, self.page_bytes);
             let outcome =

@@ -15,6 +15,14 @@ use super::survey::Survey;
 #[must_use]
 pub struct Claims(#[expect(dead_code, reason = "held, not read")] Vec<Claim>);
 
+#[cfg(test)]
+impl Claims {
+    /// No locks, for memory that no other process can know.
+    pub(super) fn of_nothing() -> Self {
+        Claims(Vec::new())
+    }
+}
+
 /// Takes these locks. Look up where the memory is only afterwards.
 ///
 /// # Errors

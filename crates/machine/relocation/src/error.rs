@@ -27,6 +27,17 @@ pub enum MoveError {
         /// What is wrong.
         reason: String,
     },
+    /// It failed after it had begun to change something.
+    #[error(
+        "{cause}; what was changed until then is in the journal, as {}",
+        changes(entries)
+    )]
+    Unfinished {
+        /// The numbers of the changes in the journal.
+        entries: Vec<u64>,
+        /// Why it failed.
+        cause: Box<MoveError>,
+    },
     /// A named segment does not exist.
     #[error("{target} has no shared memory called {name:?}; it has {known}")]
     NoSegment {
@@ -96,6 +107,14 @@ pub enum MoveError {
     },
 }
 
+fn changes(entries: &[u64]) -> String {
+    let numbers: Vec<String> = entries.iter().map(u64::to_string).collect();
+    match &numbers[..] {
+        [only] => format!("change {only}"),
+        several => format!("changes {}", several.join(" ")),
+    }
+}
+
 /// Why the kernel does not balance memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoBalancing {
@@ -118,10 +137,22 @@ pub enum NoBalancing {
 }
 
 impl MoveError {
+    /// The same, if these changes in the journal may have been made before.
+    pub(super) fn after(self, entries: Vec<u64>) -> Self {
+        match entries.is_empty() {
+            true => self,
+            false => MoveError::Unfinished {
+                entries,
+                cause: Box::new(self),
+            },
+        }
+    }
+
     /// Whether a permission is missing.
     pub fn is_permission(&self) -> bool {
         match self {
             MoveError::NotPermitted { .. } => true,
+            MoveError::Unfinished { cause, .. } => cause.is_permission(),
             MoveError::SystemCall(error) => error.is_permission(),
             MoveError::Journal(error) => error.is_permission(),
             MoveError::Read(linux::Error::Read { cause, .. }) => {

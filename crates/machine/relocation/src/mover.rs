@@ -71,8 +71,8 @@ pub struct Moved {
 /// `numalab undo`.
 ///
 /// # Errors
-/// When the journal cannot be written or the kernel refuses altogether. What was moved until then
-/// is in the journal.
+/// When the journal cannot be written or the kernel refuses altogether; as
+/// [`MoveError::Unfinished`], if something may have been moved until then: that is in the journal.
 pub fn carry_out(
     root: &Root,
     plan: &Plan,
@@ -103,15 +103,20 @@ pub fn carry_out(
         batch_bytes: BATCH_BYTES,
         lost: BTreeMap::new(),
         sending: None,
+        has_sent: false,
     };
     let outcome = mover.run(plan, journal);
-    let mut moved = mover.moved;
+    let (mut moved, has_sent) = (mover.moved, mover.has_sent);
     moved.seconds = began.elapsed().as_secs_f64();
-    match moved.sent.units {
-        0 => journal.mark_undone(entry)?,
-        _ => moved.entries.push(entry),
+    // A call that fails, or moves nothing that is counted, may have moved pages all the same.
+    match has_sent {
+        false => journal.mark_undone(entry)?,
+        true => moved.entries.push(entry),
     }
-    outcome.map(|()| moved)
+    match outcome {
+        Ok(()) => Ok(moved),
+        Err(error) => Err(error.after(moved.entries)),
+    }
 }
 
 struct Mover<'a, 'b> {
@@ -129,6 +134,8 @@ struct Mover<'a, 'b> {
     lost: BTreeMap<u64, (Unit, NodeId)>,
     /// The thread that sends, once there is one.
     sending: Option<Sending>,
+    /// Whether the kernel was asked to move anything.
+    has_sent: bool,
 }
 
 impl Mover<'_, '_> {
@@ -199,14 +206,16 @@ impl Mover<'_, '_> {
         rest: &mut &'p [Stretch],
     ) -> (SendOutcome, Result<Option<Batch<'p>>, MoveError>) {
         let (part, to_send, of_others) = (batch.part, &batch.to_send, self.pace.of_others);
+        self.has_sent |= to_send.bytes() > 0;
+        let full = self.moved.sent.full.clone();
         let sending = match to_send.is_small_through_us() {
             true => None,
             false => self.sending.take().or_else(|| Sending::start().ok()),
         };
         let Some(sending) = sending else {
-            return (to_send.send(1, of_others), self.next(part, rest));
+            return (to_send.send(1, of_others, &full), self.next(part, rest));
         };
-        let job = (Arc::clone(to_send), self.threads(part), of_others);
+        let job = (Arc::clone(to_send), self.threads(part), of_others, full);
         let (outcome, next, sending) = sending.beside(job, || self.next(part, rest));
         self.sending = Some(sending);
         (outcome, next)
@@ -273,7 +282,8 @@ impl Mover<'_, '_> {
                 return Ok(());
             };
             batch = again;
-            (sent, result) = batch.to_send.send(1, self.pace.of_others);
+            let full = &self.moved.sent.full;
+            (sent, result) = batch.to_send.send(1, self.pace.of_others, full);
         }
         self.preparer.met_again(&batch);
         self.batch_bytes = match sent.refused.is_empty() {
@@ -387,7 +397,65 @@ fn batch(stretches: &[Stretch], page_bytes: u64, bytes_max: u64) -> (&[Stretch],
 
 #[cfg(test)]
 mod tests {
-    use super::{STRETCHES_MAX, Stretch, batch};
+    use linux::anonymous_memory::{AnonymousMemory, Pages};
+    use placement::Pattern;
+
+    use super::*;
+    use crate::memory::PartKind;
+    use crate::plan::PlannedPart;
+
+    /// A call that fails may have moved pages: here, none, since there is no such node.
+    #[test]
+    fn a_move_whose_call_failed_stays_in_the_journal() {
+        let (root, pid) = (Root::live(), std::process::id());
+        let page_bytes = linux::process::page_bytes();
+        let mut memory = AnonymousMemory::map(page_bytes as usize, Pages::small()).unwrap();
+        memory.words_mut()[0] = 1;
+        let address = memory.address() as u64;
+        let part = Part {
+            name: "this process".to_owned(),
+            kind: PartKind::Private {
+                pid,
+                start_ticks: proc_stat::read(&root, pid).unwrap().start_ticks,
+            },
+            page_bytes,
+            pattern: Pattern::of_one(NodeId(1000)),
+            source: Source::Process,
+            views: Vec::new(),
+            stretches: vec![Stretch {
+                pid,
+                first: address / page_bytes,
+                pages: 1,
+                address,
+            }],
+        };
+        let plan = Plan {
+            pids: vec![pid],
+            parts: vec![PlannedPart {
+                part,
+                now: BytesByNode::new(),
+                then: BytesByNode::new(),
+                bytes_to_move: page_bytes,
+            }],
+            notes: Vec::new(),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(folder.path());
+        let mut pace = Pace {
+            bytes_per_s: None,
+            of_others: false,
+            stop: &|| false,
+            watch: &mut |_| {},
+        };
+        let names = ("this process", "1000");
+        let claims = Claims::of_nothing();
+        let error = carry_out(&root, &plan, &claims, names, &journal, &mut pace).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("to node 1000"), "{said}");
+        assert!(said.ends_with("is in the journal, as change 1"), "{said}");
+        assert_eq!(journal.in_force().unwrap().len(), 1);
+        assert!(journal.list(1).unwrap().unwrap().contains("1000"));
+    }
 
     #[test]
     fn small_stretches_of_one_process_go_together() {

@@ -53,7 +53,8 @@ fn of_pattern(pattern: &Pattern) -> RawPolicy {
 /// set.
 ///
 /// # Errors
-/// When the journal cannot be written or the kernel refuses; then nothing is changed.
+/// When the journal cannot be written or the kernel refuses; what was changed until then is in the
+/// journal ([`Error::Unfinished`]).
 pub(super) fn set(journal: &Journal, part: &Part) -> Result<Option<u64>, Error> {
     let Source::Window(id, object) = &part.source else {
         return Ok(None);
@@ -116,8 +117,9 @@ fn record(
     };
     let entry = change.record(journal)?;
     if let Err(error) = switch(object, policy) {
-        journal.mark_undone(entry)?;
-        return Err(error.into());
+        let now = whole(object).and_then(|(window, pages)| areas(&window, pages));
+        let is_as_before = now.is_ok_and(|now| now == change.before);
+        return Err(journal.failed(entry, is_as_before, error.into()));
     }
     Ok((entry, change))
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
-use linux::{Root, SystemCallError, load_average, move_pages};
+use linux::move_pages::{self, Moved};
+use linux::{Root, SystemCallError, load_average};
 use model::NodeId;
 
 use super::chunk::Unit;
@@ -13,6 +14,8 @@ use super::chunk::Unit;
 const BUSY: i32 = 16;
 /// `ENOENT`: the page is not in the process any more (move_pages(2)).
 pub(super) const GONE: i32 = 2;
+/// `ENOMEM`: the destination has no free page (move_pages(2)).
+pub(super) const NO_ROOM: i32 = 12;
 /// How often to try pages of which none moves.
 const ATTEMPTS: u32 = 3;
 /// The kernel is mostly done with a busy page after this.
@@ -22,6 +25,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 const THREADS_MAX: usize = 2;
 /// A thread is started for this many units or more, so that it is worth its start.
 const UNITS_OF_A_THREAD: usize = 512;
+
+/// Nodes that have no room for pages of a size.
+pub(super) type Full = BTreeSet<(NodeId, u64)>;
 
 /// The result of sending pages.
 #[derive(Debug, Default)]
@@ -39,6 +45,8 @@ pub struct Sent {
     /// Units that the process has no more, with the node to which they were sent. No other field
     /// counts them.
     pub(super) gone: Vec<(Unit, NodeId)>,
+    /// Where none is sent again, for each attempt would push out what others have in memory.
+    pub(super) full: Full,
 }
 
 impl Sent {
@@ -54,6 +62,7 @@ impl Sent {
             *self.stayed.entry(way).or_default() += bytes;
         }
         self.gone.extend(other.gone);
+        self.full.extend(other.full);
     }
 
     /// Counts a unit that stayed where it was.
@@ -91,8 +100,12 @@ pub(super) fn send_together(
     sent: &mut Sent,
 ) -> Result<(), SystemCallError> {
     let share = units.len().div_ceil(threads.max(1)).max(UNITS_OF_A_THREAD);
+    let full = sent.full.clone();
     let move_share = |share: &[(Unit, NodeId)]| {
-        let mut sent = Sent::default();
+        let mut sent = Sent {
+            full: full.clone(),
+            ..Sent::default()
+        };
         let outcome = send(pid, share, page_bytes, of_others, &mut sent);
         (sent, outcome)
     };
@@ -100,7 +113,7 @@ pub(super) fn send_together(
         let mut shares = units.chunks(share);
         let first = shares.next();
         let others: Vec<_> = shares
-            .map(|share| scope.spawn(move || move_share(share)))
+            .map(|share| scope.spawn(|| move_share(share)))
             .collect();
         let first = first.map(move_share);
         let joined = others.into_iter().map(|other| match other.join() {
@@ -117,8 +130,9 @@ pub(super) fn send_together(
     result
 }
 
-/// Sends every unit to its node: one call for each node, and more for units that stayed. What was
-/// moved before an error is in `sent`, too.
+/// Sends every unit to its node: one call for each node, and more for units that stayed. A node
+/// that has no room left is no error: what does not fit stays. What was moved before an error is in
+/// `sent`, too.
 ///
 /// # Errors
 /// When the call as a whole is refused: the process has ended, a permission is missing.
@@ -129,13 +143,45 @@ pub(super) fn send(
     of_others: bool,
     sent: &mut Sent,
 ) -> Result<(), SystemCallError> {
+    let move_to = |addresses: &[u64], node| move_pages::move_to(pid, addresses, node, of_others);
+    let nodes_of = |addresses: &[u64]| move_pages::nodes_of(pid, addresses);
+    let calls = Calls {
+        move_to: &move_to,
+        nodes_of: &nodes_of,
+    };
+    send_by(&calls, units, page_bytes, sent)
+}
+
+/// Has pages moved to a node.
+type MoveTo<'a> = dyn Fn(&[u64], NodeId) -> Result<Moved, SystemCallError> + 'a;
+/// Tells the node of each page.
+type NodesOf<'a> = dyn Fn(&[u64]) -> Result<Vec<Result<NodeId, i32>>, SystemCallError> + 'a;
+
+/// What the kernel is asked about the pages of a process.
+struct Calls<'a> {
+    move_to: &'a MoveTo<'a>,
+    nodes_of: &'a NodesOf<'a>,
+}
+
+fn send_by(
+    calls: &Calls<'_>,
+    units: &[(Unit, NodeId)],
+    page_bytes: u64,
+    sent: &mut Sent,
+) -> Result<(), SystemCallError> {
     let destinations: BTreeSet<NodeId> = units.iter().map(|(_, node)| *node).collect();
     for node in destinations {
         let of_node = units.iter().filter(|(_, to)| *to == node);
         let mut pending: Vec<Unit> = of_node.map(|(unit, _)| *unit).collect();
+        if sent.full.contains(&(node, page_bytes)) {
+            for unit in &pending {
+                sent.stay(unit, node, NO_ROOM, page_bytes);
+            }
+            continue;
+        }
         let mut attempts = 0;
         loop {
-            let left = send_once(pid, &pending, node, page_bytes, of_others, sent)?;
+            let left = send_once(calls, &pending, node, page_bytes, sent)?;
             attempts = if left.len() < pending.len() {
                 0
             } else {
@@ -144,6 +190,9 @@ pub(super) fn send(
             let are_all_gone = left.iter().all(|(_, number)| *number == GONE);
             let is_over = attempts == ATTEMPTS || are_all_gone;
             for (unit, number) in &left {
+                if is_over && *number == NO_ROOM {
+                    sent.full.insert((node, page_bytes));
+                }
                 match *number {
                     _ if !is_over => {}
                     GONE => sent.gone.push((*unit, node)),
@@ -164,21 +213,32 @@ pub(super) fn send(
 
 /// Makes one call; returns the units that stayed, and why.
 fn send_once(
-    pid: u32,
+    calls: &Calls<'_>,
     pending: &[Unit],
     node: NodeId,
     page_bytes: u64,
-    of_others: bool,
     sent: &mut Sent,
 ) -> Result<Vec<(Unit, i32)>, SystemCallError> {
     let addresses: Vec<u64> = pending.iter().map(|unit| unit.address).collect();
-    let moved = move_pages::move_to(pid, &addresses, node, of_others)?;
     sent.calls += 1;
+    let (moved, unsaid) = match (calls.move_to)(&addresses, node) {
+        Ok(moved) => (moved, BUSY),
+        // The kernel gives up at the first page for which the node has no room, and keeps what it
+        // has moved until then (mm/migrate.c, `migrate_pages`).
+        Err(error) if error.errno() == Some(NO_ROOM) => {
+            let nothing_said = Moved {
+                left: addresses.len() as u64,
+                statuses: vec![None; addresses.len()],
+            };
+            (nothing_said, NO_ROOM)
+        }
+        Err(error) => return Err(error),
+    };
     let now = match moved.left {
         0 => moved.statuses.clone(),
         _ => {
             sent.calls += 1;
-            let nodes = move_pages::nodes_of(pid, &addresses)?;
+            let nodes = (calls.nodes_of)(&addresses)?;
             nodes.into_iter().map(Some).collect()
         }
     };
@@ -190,7 +250,7 @@ fn send_once(
                 sent.units += 1;
             }
             (_, Some(Err(number))) | (Some(Err(number)), _) => left.push((*unit, number)),
-            _ => left.push((*unit, BUSY)),
+            _ => left.push((*unit, unsaid)),
         }
     }
     Ok(left)
@@ -201,7 +261,7 @@ pub fn reason(number: i32) -> String {
     let word = match number {
         2 => "not in memory any more (ENOENT)",
         5 => "could not be written back (EIO)",
-        12 => "no free page on the destination (ENOMEM)",
+        12 => "found no room on the destination (ENOMEM)",
         13 => "mapped by several processes, which needs CAP_SYS_NICE (EACCES)",
         14 => "not to be moved: a zero page, or a mapping that is gone (EFAULT)",
         16 => "in use by the kernel or pinned (EBUSY)",
@@ -213,6 +273,8 @@ pub fn reason(number: i32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use linux::anonymous_memory::{AnonymousMemory, Pages};
 
     use super::*;
@@ -255,6 +317,63 @@ mod tests {
             assert_eq!(gone, [pages as u64 - 1]);
             assert_eq!((sent.refused, sent.stayed), Default::default());
         }
+    }
+
+    /// A kernel whose node 1 has room for four pages: as the real one, it fails as a whole when a
+    /// page finds none, and keeps what it has moved until then.
+    #[test]
+    fn a_node_that_fills_up_keeps_what_it_got_and_the_rest_stays() {
+        let (there, calls_made) = (RefCell::new(BTreeSet::new()), Cell::new(0));
+        let move_to = |addresses: &[u64], node: NodeId| {
+            calls_made.set(calls_made.get() + 1);
+            for address in addresses {
+                if there.borrow().len() == 4 && !there.borrow().contains(address) {
+                    let cause = std::io::Error::from_raw_os_error(NO_ROOM);
+                    return Err(SystemCallError::with("move_pages", "to node 1", cause));
+                }
+                there.borrow_mut().insert(*address);
+            }
+            let statuses = vec![Some(Ok(node)); addresses.len()];
+            Ok(Moved { left: 0, statuses })
+        };
+        let nodes_of = |addresses: &[u64]| {
+            let there = there.borrow();
+            let node = |address| Ok(NodeId(u32::from(there.contains(address))));
+            Ok(addresses.iter().map(node).collect())
+        };
+        let calls = Calls {
+            move_to: &move_to,
+            nodes_of: &nodes_of,
+        };
+        let unit = |page| Unit {
+            page,
+            pages: 1,
+            turn: page,
+            address: 4096 * page,
+            node: NodeId(0),
+        };
+        let units: Vec<(Unit, NodeId)> = (0..10).map(|page| (unit(page), NodeId(1))).collect();
+        let mut sent = Sent::default();
+        send_by(&calls, &units, 4096, &mut sent).unwrap();
+        assert_eq!((sent.units, sent.bytes), (4, 4 * 4096));
+        assert_eq!(sent.refused, BTreeMap::from([(NO_ROOM, 6 * 4096)]));
+        assert_eq!(sent.stayed[&(NodeId(0), NodeId(1))], 6 * 4096);
+        // Nothing more is sent to a full node.
+        let before = calls_made.get();
+        let mut next = Sent {
+            full: sent.full,
+            ..Sent::default()
+        };
+        send_by(&calls, &units[4..], 4096, &mut next).unwrap();
+        assert_eq!(calls_made.get(), before);
+        assert_eq!(next.refused, BTreeMap::from([(NO_ROOM, 6 * 4096)]));
+        // Pages of another size may find room.
+        let mut next = Sent {
+            full: next.full,
+            ..Sent::default()
+        };
+        send_by(&calls, &units[..4], 2 << 20, &mut next).unwrap();
+        assert_eq!((calls_made.get(), next.units), (before + 1, 4));
     }
 
     #[test]

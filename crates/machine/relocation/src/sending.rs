@@ -8,9 +8,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use super::batch::{SendOutcome, ToSend};
+use super::sender::Full;
 
-/// Pages to send, on how many threads, and whether those of other processes may be moved.
-type Job = (Arc<ToSend>, usize, bool);
+/// Pages to send, on how many threads, whether those of other processes may be moved, and which
+/// nodes have no room.
+type Job = (Arc<ToSend>, usize, bool, Full);
 
 /// The thread, which waits for pages. It ends with this value.
 pub(super) struct Sending {
@@ -28,8 +30,8 @@ impl Sending {
         let (jobs, to_do) = channel::<Job>();
         let (done, outcomes) = channel();
         let work = move || {
-            for (to_send, threads, of_others) in to_do {
-                let outcome = to_send.send(threads, of_others);
+            for (to_send, threads, of_others, full) in to_do {
+                let outcome = to_send.send(threads, of_others, &full);
                 if done.send(outcome).is_err() {
                     return;
                 }

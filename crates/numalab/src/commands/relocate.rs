@@ -230,6 +230,14 @@ impl From<MoveError> for Failure {
         match error {
             MoveError::Instance(error) => error.into(),
             MoveError::Ended { .. } => fail(ExitCode::WorkloadFailed),
+            MoveError::Unfinished { entries, cause } => {
+                let numbers: Vec<String> = entries.iter().map(u64::to_string).collect();
+                let advice = format!(
+                    "`numalab undo {}` takes it back; then remove the cause and try again",
+                    numbers.join(" ")
+                );
+                Failure::new(Failure::from(*cause).exit_code, message).advise(advice)
+            }
             _ if error.is_permission() => fail(ExitCode::NotPermitted).advise(
                 "run it as root, or with CAP_SYS_NICE to move pages, CAP_SYS_PTRACE and \
                  CAP_DAC_READ_SEARCH to open other users' processes, and CAP_SYS_ADMIN or \

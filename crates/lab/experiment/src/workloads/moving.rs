@@ -79,8 +79,11 @@ impl<'a> Moving<'a> {
         };
         let names = (target.to_string(), self.to.to_string());
         let names = (names.0.as_str(), names.1.as_str());
-        let moved = relocation::carry_out(root, &plan, &claims, names, self.journal, &mut pace)?;
-        self.entries.extend(moved.entries);
+        let moved = relocation::carry_out(root, &plan, &claims, names, self.journal, &mut pace);
+        if let Err(MoveError::Unfinished { entries, .. }) = &moved {
+            self.entries.extend(entries);
+        }
+        self.entries.extend(moved?.entries);
         Ok(())
     }
 

@@ -169,10 +169,8 @@ fn move_in(root: &Root, journal: &Journal, group: &Group, pid: u32) -> Result<()
     for (index, directory) in group.directories.iter().enumerate() {
         let procs = directory.join("cgroup.procs");
         if let Err(error) = control_group::write(&procs, &pid.to_string()) {
-            if index == 0 {
-                journal.mark_undone(entry)?;
-            }
-            return Err(error.into());
+            // The first move is one write, which the kernel carries out or refuses as a whole.
+            return Err(journal.failed(entry, index == 0, error.into()).into());
         }
     }
     Ok(())

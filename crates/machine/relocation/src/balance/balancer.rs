@@ -188,7 +188,16 @@ fn let_at(plan: &BalancePlan, target: &str, journal: &Journal) -> Result<u64, Mo
         Ok(())
     };
     if let Err(error) = begin() {
-        switch(plan, &wanted.without_balancing())?;
+        // The kernel was at the segments that have the policy, and may have moved some of them.
+        let has_it = |segment| {
+            let now = policy::of_object(object(segment));
+            now.is_ok_and(|now| now == wanted.to_string())
+        };
+        let may_have_moved = plan.segments.iter().any(has_it);
+        let stopped = switch(plan, &wanted.without_balancing());
+        if may_have_moved || stopped.is_err() {
+            return Err(error.after(vec![entry]));
+        }
         journal.mark_undone(entry)?;
         return Err(error);
     }
