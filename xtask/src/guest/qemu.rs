@@ -83,7 +83,8 @@ fn escaped(path: &Path) -> String {
 
 /// Returns the accelerator and the CPU model. An Intel vendor makes the kernel read the topology
 /// leaves that QEMU fills; with `max` alone it sees an AMD CPU without threads. Five-level page
-/// tables only slow down emulation.
+/// tables only slow down emulation, and so do the vector instructions after SSE: without AVX, a
+/// session of the instance has some five times as many statements in a window.
 fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
     // A thread for each emulated CPU gives real concurrency, which is worth having. But 32 of them
     // wait for one another so much that a boot took 37 s of CPU time on two CPUs, against 11 s with

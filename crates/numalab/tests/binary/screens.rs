@@ -38,8 +38,14 @@ fn fits(lines: &[String]) {
     }
 }
 
+/// The lines of an output without the warnings about other processes: those of other tests.
 fn lines(text: &str) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
+    let is_of_others = |part: &&str| part.starts_with("warning: measured with --anyway: ");
+    let (others, parts): (Vec<_>, Vec<_>) = text.split("\n\n").partition(is_of_others);
+    let has_only_these =
+        |part: &&str| part.matches("warning: ").count() == part.matches("--anyway: ").count();
+    assert!(others.iter().all(has_only_these), "{text}");
+    parts.join("\n\n").lines().map(str::to_owned).collect()
 }
 
 /// Asserts that a screen has its parts in order, and nothing that `--full` adds.

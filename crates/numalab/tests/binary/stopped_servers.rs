@@ -1,5 +1,6 @@
 //! Servers that are stopped (SIGSTOP): their sockets still accept connections and nobody answers.
-//! Every command that asks one ends within 10 s beyond what it takes otherwise, and says so.
+//! Every command that asks one gives up after 5 s, and says so: it ends within 10 s where the
+//! machine has time for it.
 //!
 //! Tests of server, postgresql, mariadb, valkey.
 
@@ -14,7 +15,8 @@ use crate::postgres_server::{self, Server};
 use crate::redis_program::{REDIS, VALKEY};
 use crate::redis_targets::Redis;
 
-/// What a command may take longer with a stopped server.
+/// What a command may take with a stopped server, besides some times what it takes otherwise: a
+/// busy machine is slower from one moment to the next.
 const WITHIN: Duration = Duration::from_secs(10);
 const SILENT: &str = "did not answer within 5 s";
 
@@ -50,7 +52,8 @@ fn check(server: u32, commands: &[(&[&str], i32)]) {
         assert!(!said.contains("did not answer"), "{words:?}: {said}");
         let _stopped = Stopped::of(server);
         let (finished, took) = timed(&laboratory, words);
-        assert!(took < usually + WITHIN, "{words:?}: {took:?}, {usually:?}");
+        let most = 4 * usually + WITHIN;
+        assert!(took < most, "{words:?}: {took:?}, {usually:?}");
         let finished = finished.with_code(*code);
         let said = [&finished.stdout[..], &finished.stderr].concat();
         // Tables and messages are broken into lines.

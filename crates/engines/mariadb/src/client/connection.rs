@@ -403,8 +403,8 @@ mod tests {
         assert!(connect_to(Vec::new()).is_err());
     }
 
-    #[test]
-    fn rows_without_an_end_are_given_up() {
+    /// Connects to a server that answers a statement with rows without an end, and calls `ask`.
+    fn ask_without_end(ask: impl FnOnce(&mut Client)) {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("s");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -428,21 +428,30 @@ mod tests {
         });
         let held = Address::Socket(socket).hold().unwrap();
         let mut client = Client::connect_as(&held, "me").unwrap();
-        client.limit(Duration::from_secs(600), 1 << 20);
-        let error = client.query("SELECT 1", "asking").unwrap_err().to_string();
-        assert_eq!(error, "asking: the answer exceeds 1048576 bytes");
-        client.limit(Duration::from_secs(600), u64::MAX);
-        let mut rows = 0;
-        let enough = client.each_row("SELECT 1", "asking", |_| match rows {
-            1000 => Err(Error::answer("asking", "1000 rows", "more")),
-            _ => {
-                rows += 1;
-                Ok(())
-            }
-        });
-        assert!(enough.is_err());
+        ask(&mut client);
         drop(client);
         talk.join().unwrap();
+    }
+
+    #[test]
+    fn rows_without_an_end_are_given_up() {
+        ask_without_end(|client| {
+            client.limit(Duration::from_secs(600), 1 << 20);
+            let error = client.query("SELECT 1", "asking").unwrap_err().to_string();
+            assert_eq!(error, "asking: the answer exceeds 1048576 bytes");
+        });
+        ask_without_end(|client| {
+            client.limit(Duration::from_secs(600), u64::MAX);
+            let mut rows = 0;
+            let enough = client.each_row("SELECT 1", "asking", |_| match rows {
+                1000 => Err(Error::answer("asking", "1000 rows", "more")),
+                _ => {
+                    rows += 1;
+                    Ok(())
+                }
+            });
+            assert_eq!((rows, enough.is_err()), (1000, true));
+        });
     }
 
     proptest! {

@@ -159,24 +159,71 @@ pub(crate) fn postgres_settings(input: &DoctorInput) -> Seen {
 
 /// The settings of a MariaDB server.
 pub(crate) fn mariadb(input: &DoctorInput) -> Seen {
-    settings(input, |id| id == "mariadb")
+    settings(input, &["mariadbd", "mysqld"])
 }
 
 /// The settings of a Redis or Valkey server.
 pub(crate) fn redis(input: &DoctorInput) -> Seen {
-    settings(input, |id| ["redis", "valkey"].contains(&id))
+    settings(input, &["redis-server", "valkey-server"])
 }
 
-fn settings(input: &DoctorInput, is_meant: fn(&str) -> bool) -> Seen {
+/// The settings of a server whose process has one of these names.
+fn settings(input: &DoctorInput, names: &[&str]) -> Seen {
     let Some(residency) = &input.residency else {
         return target(input);
     };
-    match &input.server {
-        Some(settings) if is_meant(settings.server.id()) => Seen::Yes,
-        Some(_) => Seen::OtherKind,
-        None => match residency.target.split_once(':') {
-            Some((id, _)) if is_meant(id) => Seen::Not("the settings of the server"),
-            _ => Seen::OtherKind,
-        },
+    let mut processes = residency.processes.iter();
+    match processes.any(|process| names.contains(&process.name.as_str())) {
+        true => or(input.server.is_some(), "the settings of the server"),
+        false => Seen::OtherKind,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::samples::{machine, valkey};
+    use crate::findings::coverage_of_doctor;
+
+    #[test]
+    fn a_check_looks_at_what_is_there_or_says_what_it_lacks() {
+        let check = |input: &DoctorInput, sight: Sight, expected: Seen| {
+            assert_eq!(sight(input), expected, "{input:?}");
+        };
+        let settings = Seen::Not("the settings of the server");
+        let none = machine(&[&[10]]);
+        for sight in [target, threads, postgres_settings, mariadb, redis] {
+            check(&none, sight, Seen::Not("a target"));
+        }
+        check(&none, distances, Seen::Yes);
+        check(&none, free_memory, Seen::Yes);
+        check(&none, packages, Seen::Not("packages of CPUs"));
+        let mut it = valkey(&[], &[]);
+        it.residency.as_mut().unwrap().processes[0].name = "redis-server".to_owned();
+        check(&it, redis, Seen::Yes);
+        check(&it, threads, Seen::Yes);
+        for sight in [mariadb, postgres, postgres_settings] {
+            check(&it, sight, Seen::OtherKind);
+        }
+        it.server = None;
+        check(&it, redis, settings);
+        let process = &mut it.residency.as_mut().unwrap().processes[0];
+        process.name = "mariadbd".to_owned();
+        check(&it, mariadb, settings);
+        it.residency.as_mut().unwrap().processes[0].class = "postmaster".to_owned();
+        check(&it, postgres, Seen::Yes);
+        check(&it, postgres_settings, settings);
+    }
+
+    #[test]
+    fn nothing_is_looked_for_where_nothing_is_known() {
+        let nothing = coverage_of_doctor(&DoctorInput::default());
+        let whole = coverage_of_doctor(&machine(&[&[10, 20], &[20, 10]]));
+        assert!(nothing.looked_for < whole.looked_for, "{nothing:?}");
+        let all = |it: &Coverage| it.looked_for + it.not_seen.values().sum::<usize>();
+        assert_eq!(all(&nothing), all(&whole));
+        assert!(nothing.not_seen.contains_key("distances"), "{nothing:?}");
+        assert!(!whole.not_seen.contains_key("distances"), "{whole:?}");
+        assert_eq!(nothing.not_seen["a target"], whole.not_seen["a target"]);
     }
 }
