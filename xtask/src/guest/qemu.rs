@@ -83,8 +83,7 @@ fn escaped(path: &Path) -> String {
 
 /// Returns the accelerator and the CPU model. An Intel vendor makes the kernel read the topology
 /// leaves that QEMU fills; with `max` alone it sees an AMD CPU without threads. Five-level page
-/// tables only slow down emulation, and so do the vector instructions after SSE: without AVX, a
-/// session of the instance has some five times as many statements in a window.
+/// tables only slow down emulation.
 fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
     // A thread for each emulated CPU gives real concurrency, which is worth having. But 32 of them
     // wait for one another so much that a boot took 37 s of CPU time on two CPUs, against 11 s with
@@ -98,7 +97,7 @@ fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
     let model = if kvm {
         "host"
     } else {
-        "max,la57=off,avx=off,avx2=off,f16c=off,fma=off,vendor=GenuineIntel"
+        "max,la57=off,vendor=GenuineIntel"
     };
     ["-accel", accelerator, "-cpu", model].map(String::from)
 }
