@@ -281,11 +281,11 @@ fn remove_after(
 /// Enables a controller for the children of `parent`; journals that if it was not enabled.
 pub(crate) fn enable_controller(parent: &Path, name: &str, journal: &Journal) -> Result<(), Error> {
     let file = parent.join("cgroup.subtree_control");
-    let enabled = control_group::read(&file)?;
-    if enabled
-        .split_ascii_whitespace()
-        .any(|controller| controller == name)
-    {
+    let is_enabled = || {
+        let enabled = control_group::read(&file)?;
+        Ok::<_, Error>(enabled.split_ascii_whitespace().any(|it| it == name))
+    };
+    if is_enabled()? {
         return Ok(());
     }
     let controller = name.to_owned();
@@ -295,7 +295,7 @@ pub(crate) fn enable_controller(parent: &Path, name: &str, journal: &Journal) ->
     }
     .record(journal)?;
     if let Err(error) = control_group::write(&file, &format!("+{name}")) {
-        let is_as_before = control_group::read(&file).is_ok_and(|now| now == enabled);
+        let is_as_before = is_enabled().is_ok_and(|it| !it);
         return Err(journal.failed(entry, is_as_before, error.into()).into());
     }
     Ok(())

@@ -6,8 +6,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use rustix::io::ioctl_fionread;
-use rustix::pipe::fcntl_setpipe_size;
+use rustix::io::write;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Signal, kill_process};
 use testing::{Need, not_run};
 
@@ -96,16 +96,21 @@ fn a_view_ends_on_a_signal_while_its_terminal_takes_no_output() {
 fn a_stream_ends_on_a_signal_while_nobody_reads_it() {
     let laboratory = Laboratory::new();
     let mut command = laboratory.command(&["watch", "--json", "--interval", "0.2"]);
-    let mut stream = command.stdout(Stdio::piped()).spawn().unwrap();
-    let pipe = stream.stdout.take().unwrap();
-    // Less than one document.
-    let bytes = fcntl_setpipe_size(&pipe, 4096).unwrap();
-    until("the pipe is full", || {
-        (ioctl_fionread(&pipe).unwrap() == bytes as u64).then_some(())
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    // Full before anything is said.
+    let bytes = fcntl_setpipe_size(&writer, 4096).unwrap();
+    assert_eq!(write(&writer, &vec![0; bytes]).unwrap(), bytes);
+    let mut stream = command.stdout(Stdio::from(writer)).spawn().unwrap();
+    // The kernel's function in which it waits: pipe_write, anon_pipe_write, pipe_wait before 5.5.
+    let waits_in = format!("/proc/{}/wchan", stream.id());
+    until("it waits for the reader", || {
+        let function = fs::read_to_string(&waits_in).unwrap();
+        function.contains("pipe_w").then_some(())
     });
     kill_process(pid(stream.id()), Signal::TERM).unwrap();
     let status = until("it ends", || stream.try_wait().unwrap());
     assert_eq!(status.code(), Some(130), "{status}");
+    drop(reader);
 }
 
 /// Commands that read no keys end by the signal of a lost terminal.
