@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::exit::ExitCode;
+use placement::Destination;
 
 use crate::memory_arguments::{BandwidthArguments, LatencyArguments};
 use crate::placement_arguments::{BindArguments, GroupArguments};
@@ -300,6 +301,10 @@ pub(crate) struct DoctorArguments {
     /// Exit with code 7 if a finding is at least this severe.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
+    /// Say whether this cure is in force, for memory that exists and for memory that comes later:
+    /// near-cpus, or interleave=0-3, as the plan names it. Exit with code 6 if it is not.
+    #[arg(long, value_name = "CURE", requires = "target")]
+    pub verify: Option<Destination>,
     /// PostgreSQL role for querying the server's settings [default: the owner of the data directory
     /// if run as root, else this user].
     #[arg(long, value_name = "ROLE", conflicts_with = "root")]

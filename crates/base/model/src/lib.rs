@@ -8,6 +8,7 @@ mod byte_size;
 mod bytes_by_node;
 mod caches;
 mod command_work;
+mod cure_plan;
 mod error;
 mod event;
 mod evidence;
@@ -24,6 +25,7 @@ mod machine;
 mod metric;
 mod moving;
 mod node_matrix;
+mod node_words;
 mod placement;
 mod pools;
 mod residency;
@@ -52,6 +54,7 @@ pub use caches::{
     NamedCache, name_last_level_cache, shrink_last_level_cache,
 };
 pub use command_work::{Between, CommandServer, CommandWork, NumberPlace};
+pub use cure_plan::{CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{
@@ -79,6 +82,7 @@ pub use machine::{Machine, TimerFacts, TimerSource};
 pub use metric::{Better, Metric, MetricFacts};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
+pub use node_words::node_words;
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode, PoolReservation, ReservingProcess};
 pub use residency::{

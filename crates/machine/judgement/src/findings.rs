@@ -42,6 +42,7 @@ mod mariadb_large_pages_fell_back;
 mod mariadb_pool_larger_than_node;
 mod mariadb_pool_on_one_node;
 mod masks_disagree;
+mod memory_far;
 mod memory_only_node_used;
 mod memory_skew;
 mod node_nearly_full;
@@ -69,6 +70,7 @@ pub use row::Row;
 
 /// Every finding, in the order in which findings of equal severity are shown.
 pub const FINDINGS: &[Row] = &[
+    memory_far::ROW,
     cyclops::ROW,
     memory_skew::ROW,
     interleave_not_honoured::ROW,

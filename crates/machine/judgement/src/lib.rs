@@ -8,5 +8,6 @@ pub mod fitness;
 mod found;
 pub mod hops;
 mod inputs;
+pub mod plan;
 
 pub use inputs::{BandwidthInput, BindInput, LatencyInput};

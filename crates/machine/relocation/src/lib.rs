@@ -40,6 +40,6 @@ pub use mover::{Moved, Pace, carry_out};
 pub use plan::{Plan, PlannedPart, plan};
 pub use policy::of_part as policy_of;
 pub use rate::own_bytes_per_s;
-pub use room::check_room;
+pub use room::{check_room, small_room};
 pub use sender::{Sent, reason};
 pub use survey::{Choice, Survey, survey};

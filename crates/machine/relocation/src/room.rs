@@ -29,7 +29,10 @@ pub fn check_room(root: &Root, plan: &Plan, topology: &Topology) -> Result<(), M
         };
         let is_small = page_bytes == linux::process::page_bytes();
         let (free_bytes, what) = match is_small {
-            true => (small_room(root, node)?, "in small pages".to_owned()),
+            true => (
+                small_room(root, node)?.unwrap_or(0),
+                "in small pages".to_owned(),
+            ),
             false => (
                 huge_room(topology, node, page_bytes),
                 format!("in huge pages of {}", ByteSize(page_bytes)),
@@ -51,12 +54,19 @@ pub fn check_room(root: &Root, plan: &Plan, topology: &Topology) -> Result<(), M
 /// default a small fraction of a percent of them; this is more than that).
 const KEPT_SHARE: u64 = 64;
 
-/// What is free on a node or can be freed: the kernel gives up file cache on demand.
-fn small_room(root: &Root, node: NodeId) -> Result<u64, MoveError> {
-    let meminfo = sysfs_nodes::meminfo(root, node)?.unwrap_or_default();
+/// Bytes that are free on a node or can be freed: the kernel gives up file cache on demand. `None`
+/// for a node that the kernel does not report.
+///
+/// # Errors
+/// When its file is malformed.
+pub fn small_room(root: &Root, node: NodeId) -> Result<Option<u64>, linux::Error> {
+    let Some(meminfo) = sysfs_nodes::meminfo(root, node)? else {
+        return Ok(None);
+    };
     let cache = meminfo.file_cache_bytes.unwrap_or(0);
-    let room = meminfo.free_bytes.unwrap_or(0).saturating_add(cache);
-    Ok(room.saturating_sub(meminfo.total_bytes.unwrap_or(0) / KEPT_SHARE))
+    let room = meminfo.free_bytes.map(|free| free.saturating_add(cache));
+    let kept = meminfo.total_bytes.unwrap_or(0) / KEPT_SHARE;
+    Ok(room.map(|room| room.saturating_sub(kept)))
 }
 
 fn huge_room(topology: &Topology, node: NodeId, page_bytes: u64) -> u64 {

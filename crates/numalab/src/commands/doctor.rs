@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use judgement::doctor::{DoctorInput, PostgresSettings};
-use judgement::findings;
+use judgement::plan::{diagnose, in_force, measure_rate};
 use linux::Root;
 use model::Severity;
 use model::exit::ExitCode;
@@ -40,22 +40,34 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
             _ => {}
         }
     }
-    let findings = findings::of_doctor(&input);
+    measure_rate(root, &mut input);
+    let mut diagnosis = diagnose(&input);
+    diagnosis.in_force = arguments
+        .verify
+        .as_ref()
+        .and_then(|cure| in_force(&input, cure));
+    if let (Some(cure), None) = (&arguments.verify, &diagnosis.in_force) {
+        let why = format!(
+            "{cure} cannot be verified: this takes near-cpus or interleave, and a target whose \
+             CPUs are known"
+        );
+        return Err(Failure::new(ExitCode::Usage, why));
+    }
     let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
-    let coverage = findings::coverage_of_doctor(&input);
     if arguments.json {
         let target = arguments.target.as_deref();
-        output::json(&report::doctor_document(
-            target, &coverage, &findings, threads,
-        ))?;
+        output::json(&report::doctor_document(target, &diagnosis, threads))?;
     } else {
         let options = output::text_options();
-        output::data(&report::doctor_text(
-            &coverage, &findings, threads, &options,
-        ))?;
+        output::data(&report::doctor_text(&diagnosis, threads, &options))?;
+    }
+    if let Some(verified) = diagnosis.in_force.as_ref().filter(|it| !it.holds()) {
+        let why = format!("{} is not in force", verified.cure);
+        return Err(Failure::new(ExitCode::PlacementNotHonoured, why));
     }
     let limit = arguments.fail_on.map(FailOn::severity);
-    let bad = findings
+    let bad = diagnosis
+        .findings
         .iter()
         .find(|finding| limit.is_some_and(|limit| finding.severity >= limit));
     match bad {

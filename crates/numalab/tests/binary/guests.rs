@@ -5,6 +5,7 @@
 mod balance_of_postgres;
 mod bandwidth;
 mod capabilities;
+mod cures;
 mod doctor;
 mod firmware_table;
 mod group_systemd;

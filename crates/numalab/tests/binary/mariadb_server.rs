@@ -24,6 +24,16 @@ impl MariaDbServer {
         Some(Self::in_folder(folder, settings))
     }
 
+    /// The same, started by a command, which becomes the server.
+    pub(crate) fn start_behind(test: &str, launcher: &[String], settings: &[&str]) -> Option<Self> {
+        let folder = Self::installed(test)?;
+        let mut server = Command::new(&launcher[0]);
+        server.args(&launcher[1..]).arg("mariadbd");
+        server.args(words(&folder.path().join("data")));
+        server.args(settings);
+        Some(Self::running(folder, server))
+    }
+
     fn in_folder(folder: tempfile::TempDir, settings: &[&str]) -> Self {
         let mut server = Command::new("mariadbd");
         server.args(words(&folder.path().join("data")));

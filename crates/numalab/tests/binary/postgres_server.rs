@@ -108,6 +108,17 @@ impl Server {
         self.folder.path().join("data").display().to_string()
     }
 
+    /// Returns the ids of its processes, the postmaster first.
+    pub(crate) fn pids(&self) -> Vec<String> {
+        let file = Path::new(&self.data()).join("postmaster.pid");
+        let text = fs::read_to_string(file).unwrap();
+        let postmaster = text.lines().next().unwrap().to_owned();
+        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+        let children = fs::read_to_string(children).unwrap();
+        let children = children.split_whitespace().map(str::to_owned);
+        [postmaster].into_iter().chain(children).collect()
+    }
+
     /// Returns its name as a target of `numalab inspect`.
     pub(crate) fn target(&self) -> String {
         format!("postgres:{}", self.data())

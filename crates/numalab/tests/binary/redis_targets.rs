@@ -29,6 +29,16 @@ impl Redis {
 
     /// Returns a server of this kind; if there is none here, reports that `test` is not run.
     pub(crate) fn start_kind(kind: Kind, test: &str, settings: &[&str]) -> Option<Self> {
+        Self::start_behind(&["env".to_owned()], kind, test, settings)
+    }
+
+    /// The same, started by a command, which becomes the server.
+    pub(crate) fn start_behind(
+        launcher: &[String],
+        kind: Kind,
+        test: &str,
+        settings: &[&str],
+    ) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let program = kind.link_to_server(folder.path(), test)?;
         // Free now; a server that finds it taken does not come up.
@@ -38,7 +48,8 @@ impl Redis {
             .unwrap()
             .port();
         let port = port.to_string();
-        let mut command = Command::new(program);
+        let mut command = Command::new(&launcher[0]);
+        command.args(&launcher[1..]).arg(program);
         command.args(["--port", &port, "--bind", "127.0.0.1", "--dir", "."]);
         command.args(["--requirepass", PASSWORD]).args(settings);
         command.current_dir(folder.path());
@@ -52,6 +63,23 @@ impl Redis {
             (redis.cli(&["PING"]) == "PONG").then_some(())
         });
         Some(redis)
+    }
+
+    /// Fills it with as many values of 1 KiB.
+    pub(crate) fn fill(&self, values: u32) {
+        let values = values.to_string();
+        let said = self.cli(&["DEBUG", "POPULATE", &values, "key", "1024"]);
+        assert_eq!(said, "OK");
+    }
+
+    /// Returns its name as a target.
+    pub(crate) fn target(&self) -> String {
+        format!("redis:{}", self.port)
+    }
+
+    /// Returns the variable with its password.
+    pub(crate) fn password(&self) -> String {
+        format!("REDISCLI_AUTH={PASSWORD}")
     }
 
     fn cli(&self, words: &[&str]) -> String {

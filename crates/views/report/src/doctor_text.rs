@@ -1,36 +1,52 @@
 //! The answer of the doctor as text: its findings with all that is known of them, and how many
 //! checks it made.
 
-use model::{Coverage, Finding, Threads};
+use model::{Coverage, Diagnosis, Threads};
 
+use crate::cure_plan_text::{cure_plan_text, in_force_text};
 use crate::findings_text::{Detail, findings_text};
 use crate::residency_threads::residency_threads;
 use crate::run_style::TextOptions;
 use crate::topology_distances::counted;
 
-/// Formats the findings of these checks, after the threads of the target by role.
+/// Formats what the doctor found and the plan, after the threads of the target by role.
 pub fn doctor_text(
-    coverage: &Coverage,
-    findings: &[Finding],
+    diagnosis: &Diagnosis,
     threads: Option<&Threads>,
     options: &TextOptions,
 ) -> String {
-    let threads = residency_threads(threads, options);
-    let gap = if threads.is_empty() { "" } else { "\n" };
-    format!("{threads}{gap}{}", of_checks(coverage, findings, options))
+    let mut parts = vec![
+        residency_threads(threads, options),
+        findings_text(&diagnosis.findings, Detail::Full, options),
+    ];
+    parts.extend(
+        diagnosis
+            .plan
+            .iter()
+            .map(|plan| cure_plan_text(plan, options)),
+    );
+    parts.push(end(diagnosis));
+    parts.extend(
+        diagnosis
+            .in_force
+            .iter()
+            .map(|it| in_force_text(it, options)),
+    );
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
 }
 
-fn of_checks(coverage: &Coverage, findings: &[Finding], options: &TextOptions) -> String {
+/// How many findings there are, and in how many checks.
+fn end(diagnosis: &Diagnosis) -> String {
+    let Diagnosis {
+        coverage, findings, ..
+    } = diagnosis;
     let checks = counted(coverage.looked_for, "check");
     let not_seen = not_seen(coverage);
-    if findings.is_empty() {
-        return format!("no problems found in {checks}\n{not_seen}");
+    match findings.len() {
+        0 => format!("no problems found in {checks}\n{not_seen}"),
+        count => format!("{} in {checks}\n{not_seen}", counted(count, "finding")),
     }
-    format!(
-        "{}\n{} in {checks}\n{not_seen}",
-        findings_text(findings, Detail::Full, options),
-        counted(findings.len(), "finding")
-    )
 }
 
 /// What was not looked at: no all-clear holds for it.
@@ -44,6 +60,8 @@ fn not_seen(coverage: &Coverage) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::Finding;
+
     use super::*;
 
     #[test]
@@ -52,8 +70,14 @@ mod tests {
             looked_for: 21,
             not_seen: [("a target".to_owned(), 20), ("distances".to_owned(), 1)].into(),
         };
-        let text =
-            |findings: &[Finding]| doctor_text(&coverage, findings, None, &TextOptions::default());
+        let text = |findings: &[Finding]| {
+            let diagnosis = Diagnosis {
+                coverage: coverage.clone(),
+                findings: findings.to_vec(),
+                ..Diagnosis::default()
+            };
+            doctor_text(&diagnosis, None, &TextOptions::default())
+        };
         let finding = Finding {
             id: "zone-reclaim".to_owned(),
             ..Finding::default()

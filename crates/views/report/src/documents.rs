@@ -1,7 +1,7 @@
 //! Documents that are a format and the fields of one value. Those that are put together from
 //! several values have files of their own.
 
-use model::{BindReport, Coverage, Finding, GroupState, Residency, Threads, Topology};
+use model::{BindReport, Diagnosis, GroupState, Residency, Threads, Topology};
 use serde::Serialize;
 
 use crate::memory_plan::MemoryPlan;
@@ -43,11 +43,9 @@ pub struct Groups<'a> {
 pub struct DoctorAnswer<'a> {
     /// What was inspected besides the machine.
     pub target: Option<&'a str>,
-    /// The checks.
+    /// The findings, and the plan.
     #[serde(flatten)]
-    pub coverage: &'a Coverage,
-    /// The findings, the most important first.
-    pub findings: &'a [Finding],
+    pub diagnosis: &'a Diagnosis,
     /// The threads of the target by role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<&'a Threads>,
@@ -80,16 +78,14 @@ pub fn bandwidth_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
 /// Returns the document of a diagnosis.
 pub fn doctor_document<'a>(
     target: Option<&'a str>,
-    coverage: &'a Coverage,
-    findings: &'a [Finding],
+    diagnosis: &'a Diagnosis,
     threads: Option<&'a Threads>,
 ) -> Document<DoctorAnswer<'a>> {
     Document {
         format: DOCTOR_FORMAT,
         fields: DoctorAnswer {
             target,
-            coverage,
-            findings,
+            diagnosis,
             threads,
         },
     }

@@ -7,6 +7,7 @@ mod bandwidth_text;
 mod bind_text;
 mod confidence;
 mod control;
+mod cure_plan_text;
 mod doctor_text;
 mod documents;
 mod explanation;

@@ -8,7 +8,6 @@ use model::{NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topolo
 
 use super::memory::shared;
 use super::shell_word::shell_word;
-use super::skew::{Skew, judge};
 use placement::evidence::policy_of_process;
 
 /// The settings that a server reports.
@@ -42,8 +41,13 @@ pub struct DoctorInput {
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.
     pub cpusets: BTreeMap<u32, String>,
-    /// The memory policy of the postmaster of a PostgreSQL server, in the kernel's words.
+    /// The memory policies of the postmaster of a PostgreSQL server and of the process with most
+    /// private memory, in the kernel's words.
     pub policies: BTreeMap<u32, String>,
+    /// The systemd services of the processes.
+    pub units: BTreeMap<u32, String>,
+    /// Room for small pages on each node: free memory, and file cache, which the kernel gives up.
+    pub room: BTreeMap<NodeId, u64>,
     /// Whether this is another machine, of which a capture tells.
     pub is_captured: bool,
     /// Whether the caller is root.
@@ -77,28 +81,31 @@ impl DoctorInput {
             if let Some(found) = node_numastat::read(root, node.id)? {
                 input.allocations.insert(node.id, found);
             }
+            if let Some(room) = relocation::small_room(root, node.id)? {
+                input.room.insert(node.id, room);
+            }
         }
+        let largest = residency.as_ref().and_then(largest);
         for process in residency.iter().flat_map(|residency| &residency.processes) {
             // A process that has ended by now needs no advice.
             if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
                 let directory = format!("/{directory}");
                 input.cpusets.insert(process.pid, directory);
             }
-            if process.class == "postmaster"
+            if let Ok(groups) = proc_stat::control_groups(root, process.pid)
+                && let Some(unit) = groups.iter().find_map(|group| service(group))
+            {
+                input.units.insert(process.pid, unit.to_owned());
+            }
+            if (process.class == "postmaster" || Some(process.pid) == largest)
                 && let Ok(policy) = policy_of_process(root, process.pid)
             {
                 input.policies.insert(process.pid, policy);
             }
         }
-        let skew = residency.as_ref().map_or(Skew::Even, judge);
-        if skew != Skew::Even && root.is_live() {
-            input.move_bytes_per_s = relocation::own_bytes_per_s(root, &topology);
-        }
-        Ok(DoctorInput {
-            topology,
-            residency,
-            ..input
-        })
+        input.topology = topology;
+        input.residency = residency;
+        Ok(input)
     }
 
     /// Takes what a server says of its settings, and reads what the kernel says of its memory.
@@ -152,10 +159,32 @@ impl DoctorInput {
         vec![format!("echo {nodes} >{}", shell_word(&file))]
     }
 
+    /// Bytes of the free huge pages of this size on a node; `None` where that is unknown.
+    pub(crate) fn free_huge_bytes(&self, node: NodeId, page_bytes: u64) -> Option<u64> {
+        let mut pools = self.topology.node(node)?.huge_pages.iter();
+        let pool = pools.find(|pool| pool.page_bytes == page_bytes)?;
+        Some(pool.free?.saturating_mul(page_bytes))
+    }
+
     /// Segments of shared memory that are large enough for a finding.
     pub(crate) fn shared(&self) -> impl Iterator<Item = &SegmentResidency> {
         self.residency.iter().flat_map(shared)
     }
+}
+
+/// The process with most private memory.
+fn largest(residency: &Residency) -> Option<u32> {
+    let processes = residency.processes.iter();
+    let private = |it: &model::ProcessResidency| it.private_bytes_by_node.values().sum::<u64>();
+    let (_, pid) = processes.map(|it| (private(it), it.pid)).max()?;
+    Some(pid)
+}
+
+/// The systemd service of a control group: `/system.slice/postgresql@15-main.service`, or one of
+/// the groups below that.
+fn service(group: &str) -> Option<&str> {
+    let mut parts = group.rsplit('/');
+    parts.find(|part| part.ends_with(".service"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Whether shared memory lies too much on one node: a Cyclops, or close to one.
 
-use model::{ByteSize, BytesByNode, NodeId, Residency, ResidencyMethod, SegmentResidency};
+use model::{
+    ByteSize, BytesByNode, NodeId, Residency, ResidencyMethod, SegmentResidency, node_words,
+};
 use residency::shared_memory;
 
 use super::memory::{WORTH_BYTES, nodes_used, shared, source};
@@ -59,14 +61,16 @@ fn at_least(residency: &Residency) -> (BytesByNode, u64) {
 }
 
 /// Judges shared memory. It may lie on one node when all processes run there, or when the machine
-/// has no other node.
+/// has no other node. Where none of them may run there, it is far rather than uneven
+/// (`memory-far`).
 pub(crate) fn judge(residency: &Residency) -> Skew {
     let (shared, all) = at_least(residency);
     let nodes = residency.memory_nodes.len();
     let Some((node, bytes)) = shared.iter().max_by_key(|(_, bytes)| **bytes) else {
         return Skew::Even;
     };
-    if all < WORTH_BYTES || nodes < 2 || is_used_only_from(residency, *node) {
+    let is_far = is_far_from_all(residency, *node);
+    if all < WORTH_BYTES || nodes < 2 || is_far || is_used_only_from(residency, *node) {
         return Skew::Even;
     }
     let (share, even) = (*bytes as f64 / all as f64, 1.0 / nodes as f64);
@@ -77,6 +81,12 @@ pub(crate) fn judge(residency: &Residency) -> Skew {
     } else {
         Skew::Even
     }
+}
+
+/// Whether no process may run on this node, although all of their CPUs are known.
+fn is_far_from_all(residency: &Residency, node: NodeId) -> bool {
+    let mut nodes = residency.processes.iter().map(|it| &it.nodes_of_cpus);
+    !residency.processes.is_empty() && nodes.all(|it| !it.is_empty() && !it.contains(node))
 }
 
 /// Whether all processes whose CPUs are known run on this node only.
@@ -119,9 +129,9 @@ pub(crate) fn lopsided(residency: &Residency, node: NodeId, share: f64) -> Found
     Found {
         evidence: evidence.collect(),
         ..Found::that(format!(
-            "{} of the shared memory is on node {node}; processes may run on nodes {}",
+            "{} of the shared memory is on node {node}; processes may run on {}",
             share_words(residency, share),
-            nodes_used(residency)
+            node_words(&nodes_used(residency))
         ))
     }
 }

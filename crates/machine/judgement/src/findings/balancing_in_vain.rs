@@ -3,7 +3,7 @@
 use model::{ByteSize, Layout, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::cure::cure;
+use crate::doctor::cure::{nodes_to_spread_over, spread_at_restart};
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
 use crate::doctor::shell_word::shell_word;
 use crate::doctor::{DoctorInput, sight};
@@ -49,7 +49,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
 
 /// How to spread the memory, or to let the kernel at it.
 fn fix(input: &DoctorInput, target: &str, value: u32) -> Vec<String> {
-    let mut lines = cure(input);
+    let mut lines = spread_at_restart(input, &nodes_to_spread_over(input), false);
     if value & BALANCING_NORMAL != 0 {
         lines.push(
             "# or, if each process has pages of its own, let the kernel move them:".to_owned(),

@@ -3,7 +3,6 @@
 use model::{ByteSize, BytesByNode, NodeSet, Residency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::cure::cure;
 use crate::doctor::memory::{WORTH_BYTES, shared, source};
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
@@ -16,7 +15,7 @@ pub(super) const ROW: Row = Row {
     cost_source: "Closson, \"Introducing Cyclops\", 2007; kernel, mm/mempolicy.c (a node without \
                   free pages is passed over without a word)",
     checks: &[
-        Check::Doctor(sight::target, with_cure),
+        Check::Doctor(sight::target, of_target),
         Check::Inspect(check),
     ],
 };
@@ -83,11 +82,8 @@ fn interleaved(policy: &str) -> Option<NodeSet> {
     (mode == "interleave" && nodes.len() > 1).then_some(nodes)
 }
 
-fn with_cure(input: &DoctorInput) -> Option<Found> {
-    Some(Found {
-        fix: cure(input),
-        ..check(input.residency.as_ref()?)?
-    })
+fn of_target(input: &DoctorInput) -> Option<Found> {
+    check(input.residency.as_ref()?)
 }
 
 #[cfg(test)]
@@ -98,18 +94,12 @@ mod tests {
     #[test]
     fn interleaving_that_a_full_node_did_not_take_part_in_is_found() {
         let of = |bytes: &[(u32, u64)], policy: &str| target(bytes, policy, "0-2", "0-1");
-        let found = with_cure(&of(&[(0, 90), (1, 10)], "interleave:0-1")).unwrap();
+        let found = of_target(&of(&[(0, 90), (1, 10)], "interleave:0-1")).unwrap();
         let expected = "/dev/shm/a has policy interleave:0-1, but node 1 holds 10 MiB of its \
                         100 MiB";
         assert_eq!(found.message, expected);
-        assert!(
-            found
-                .fix
-                .iter()
-                .any(|line| line.starts_with("numalab move"))
-        );
-        assert!(with_cure(&of(&[(0, 90)], "interleave=static:0-1")).is_some());
-        let elsewhere = with_cure(&of(&[(0, 20), (1, 20), (2, 60)], "interleave:0-1"));
+        assert!(of_target(&of(&[(0, 90)], "interleave=static:0-1")).is_some());
+        let elsewhere = of_target(&of(&[(0, 20), (1, 20), (2, 60)], "interleave:0-1"));
         assert!(
             elsewhere
                 .unwrap()
@@ -122,7 +112,7 @@ mod tests {
     fn memory_that_is_spread_or_was_never_asked_to_be_is_not() {
         let check = |bytes: &[(u32, u64)], policy: &str| {
             assert!(
-                with_cure(&target(bytes, policy, "0-2", "0-1")).is_none(),
+                of_target(&target(bytes, policy, "0-2", "0-1")).is_none(),
                 "{policy}"
             );
         };

@@ -5,7 +5,6 @@ use model::{ByteSize, Severity};
 use super::row::{Check, Row};
 use crate::doctor::innodb_pool::{is_interleaved, nodes_of_server};
 use crate::doctor::memory::WORTH_BYTES;
-use crate::doctor::shell_word::shell_word;
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
@@ -76,15 +75,6 @@ fn check(input: &DoctorInput) -> Option<Found> {
             process.nodes_of_cpus
         ),
         evidence,
-        fix: vec![
-            "# without a restart:".to_owned(),
-            format!(
-                "numalab move {} --to interleave={nodes}",
-                shell_word(&residency.target)
-            ),
-            "# for good: innodb_numa_interleave = ON in its configuration, and restart it"
-                .to_owned(),
-        ],
         ..Found::default()
     })
 }

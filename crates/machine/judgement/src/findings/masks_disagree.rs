@@ -3,12 +3,13 @@
 use model::Severity;
 
 use super::row::{Check, Row};
+use crate::doctor::memory::WORTH_BYTES;
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 
 pub(super) const ROW: Row = Row {
     id: "masks-disagree",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     about: "processes may run on some nodes but allocate memory only on others",
     cost: "every access of theirs to memory is remote",
     cost_source: "cpuset(7); `numalab latency` measures what a remote access costs here",
@@ -25,9 +26,13 @@ fn check(input: &DoctorInput) -> Option<Found> {
         !near.is_empty() && !memory.is_empty() && near.is_disjoint(memory)
     })?;
     let (cpus, memory) = (&process.nodes_of_cpus, &process.memory_nodes_allowed);
+    let bytes = residency.bytes_by_node.values();
+    let is_little = bytes.sum::<u64>() < WORTH_BYTES;
     Some(Found {
+        severity: is_little.then_some(Severity::Warning),
         message: format!(
-            "{} ({}) may run on nodes {cpus} only and have memory on nodes {memory} only",
+            "{} ({}) may run on nodes {cpus} only and have memory on nodes {memory} only: the \
+             memory of its cpuset does not follow its CPUs",
             process.name, process.pid
         ),
         evidence: vec![
@@ -48,7 +53,6 @@ fn check(input: &DoctorInput) -> Option<Found> {
             ));
             fix
         },
-        ..Found::default()
     })
 }
 

@@ -3,7 +3,6 @@
 use model::{Residency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::cure::cure;
 use crate::doctor::skew::{Skew, judge, lopsided};
 use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
@@ -15,7 +14,7 @@ pub(super) const ROW: Row = Row {
     cost: "a part of what a Cyclops costs; that node runs out of memory and bandwidth first",
     cost_source: "Closson, \"Introducing Cyclops\", 2007",
     checks: &[
-        Check::Doctor(sight::target, with_cure),
+        Check::Doctor(sight::target, of_target),
         Check::Inspect(check),
     ],
 };
@@ -27,11 +26,8 @@ fn check(residency: &Residency) -> Option<Found> {
     }
 }
 
-fn with_cure(input: &DoctorInput) -> Option<Found> {
-    Some(Found {
-        fix: cure(input),
-        ..check(input.residency.as_ref()?)?
-    })
+fn of_target(input: &DoctorInput) -> Option<Found> {
+    check(input.residency.as_ref()?)
 }
 
 #[cfg(test)]
@@ -41,8 +37,8 @@ mod tests {
 
     #[test]
     fn memory_that_is_neither_even_nor_all_on_one_node_is_skewed() {
-        assert!(with_cure(&target(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());
+        assert!(of_target(&target(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());
         let even = target(&[(0, 50), (1, 50), (2, 50)], "default", "0-2", "0-1");
-        assert!(with_cure(&even).is_none());
+        assert!(of_target(&even).is_none());
     }
 }

@@ -3,7 +3,7 @@
 use model::{ByteSize, Layout, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::cure::cure;
+use crate::doctor::cure::{nodes_to_spread_over, spread_at_restart};
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
@@ -25,7 +25,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let is_open = residency.layout == Layout::Default && bytes >= WORTH_BYTES;
     (is_open && used.len() > 1 && residency.memory_nodes.len() > 1).then(|| Found {
         evidence: vec![fact("/proc/PID/numa_maps", "policy default")],
-        fix: cure(input),
+        fix: spread_at_restart(input, &nodes_to_spread_over(input), false),
         ..Found::that(format!(
             "{} of shared memory has no policy and is used from nodes {used}",
             ByteSize(bytes)

@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use judgement::doctor::DoctorInput;
-use judgement::findings::{of_doctor, of_inspect};
+use judgement::findings::of_inspect;
+use judgement::plan::diagnose;
 use linux::Root;
 use proptest::prelude::*;
 use residency::{Options, inspect};
@@ -137,7 +138,7 @@ fn look(directory: &Path) {
         assert!(!residency.complete, "a capture is never complete");
         drop(of_inspect(&residency));
         let input = DoctorInput::read(&root, topology.clone(), Some(residency));
-        for finding in input.iter().flat_map(of_doctor) {
+        for finding in input.iter().flat_map(|input| diagnose(input).findings) {
             // A script may rely on these fields of `numalab.doctor/1`.
             let has_all = !finding.evidence.is_empty() && !finding.fix.is_empty();
             assert!(has_all && finding.cost.is_some(), "{finding:?}");

@@ -67,11 +67,15 @@ impl Diagnosis {
         Self(laboratory.document(&words.chain(["--json"]).collect::<Vec<_>>()))
     }
 
-    /// Asserts whether it has this finding.
+    /// Asserts whether it has this finding, perhaps as evidence of another one.
     #[track_caller]
     fn says(&self, id: &str, expected: bool) {
         let findings = self.0["findings"].as_array().unwrap();
-        let found = findings.iter().any(|finding| finding["id"] == id);
+        let has_evidence = |finding: &Value| {
+            let mut facts = finding["evidence"].as_array().unwrap().iter();
+            facts.any(|fact| fact["source"] == id)
+        };
+        let found = findings.iter().any(|it| it["id"] == id || has_evidence(it));
         assert_eq!(found, expected, "{id} in {:#}", self.0);
     }
 
@@ -82,11 +86,11 @@ impl Diagnosis {
         }
     }
 
-    /// Returns the first command of a fix that begins so.
+    /// Returns the first command of the plan that begins so.
     #[track_caller]
     fn fix(&self, begin: &str) -> String {
-        let findings = self.0["findings"].as_array().unwrap().iter();
-        let fixes = findings.flat_map(|finding| finding["fix"].as_array().into_iter().flatten());
+        let steps = ["now", "for_good"].map(|step| self.0["plan"][step].as_array());
+        let fixes = steps.into_iter().flatten().flatten();
         let commands = fixes.filter_map(|fix| {
             let fix = fix.as_str().unwrap();
             fix.find(begin).map(|at| fix[at..].to_owned())

@@ -66,3 +66,10 @@ pub(super) fn numbers(file: &str) -> Vec<u64> {
     let read = |path| fs::read_to_string(path).unwrap().trim().parse().unwrap();
     nodes(file).into_iter().map(read).collect()
 }
+
+/// A transparent huge page would be where the first of its frames was filled; the kernel's
+/// balancing would move the pool, which is private memory.
+pub(super) fn pages_stay_where_they_are() -> [KernelSettings; 2] {
+    let balancing = KernelSettings::set(["/proc/sys/kernel/numa_balancing"], "0");
+    [KernelSettings::no_transparent_huge_pages(), balancing]
+}

@@ -13,7 +13,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
 use super::holder::{cpus_of, use_cpus};
-use super::kernel_setting::KernelSettings;
+use super::kernel_setting::{KernelSettings, pages_stay_where_they_are};
 use super::look::by_node;
 use crate::laboratory::{Laboratory, pid};
 use crate::patience::until;
@@ -77,13 +77,6 @@ fn tables_in_huge_pages_are_on_the_node_that_started_the_server() {
     let _pools = KernelSettings::huge_pages(60);
     let server = Server::with_tables_read(&laboratory, &["--large-pages"]);
     are_as_the_server_says(&laboratory, &server, 2 << 20, Some(STARTER));
-}
-
-/// A transparent huge page would be where the first of its frames was filled; the kernel's
-/// balancing would move the pool, which is private memory.
-fn pages_stay_where_they_are() -> [KernelSettings; 2] {
-    let balancing = KernelSettings::set(["/proc/sys/kernel/numa_balancing"], "0");
-    [KernelSettings::no_transparent_huge_pages(), balancing]
 }
 
 #[track_caller]

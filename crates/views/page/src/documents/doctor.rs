@@ -1,49 +1,98 @@
 //! The page of `numalab.doctor/1`.
 
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
-use model::Finding;
+use model::{CurePlan, Diagnosis, MemoryFigures};
 use serde::Deserialize;
 
 use super::error::Error;
 use super::findings::findings;
 use super::guard::fields;
-use super::table::{counted, cut};
+use super::table::{counted, cut, table};
 
 /// Name and version of the document.
 pub(crate) const DOCTOR_FORMAT: &str = "numalab.doctor/1";
 
+/// Maximum number of lines of a step.
+const LINES_MAX: usize = 40;
+
 /// The fields that `report` writes.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Diagnosis {
+pub(crate) struct DoctorAnswer {
     #[serde(default)]
     target: Option<String>,
-    looked_for: usize,
-    #[serde(default)]
-    not_seen: BTreeMap<String, usize>,
-    findings: Vec<Finding>,
+    #[serde(flatten)]
+    diagnosis: Diagnosis,
 }
 
 /// Reads a document.
-pub(crate) fn read_doctor(text: &str) -> Result<Diagnosis, Error> {
+pub(crate) fn read_doctor(text: &str) -> Result<DoctorAnswer, Error> {
     fields(text, DOCTOR_FORMAT)
 }
 
 /// Returns the page's content.
-pub(crate) fn doctor_content(diagnosis: &Diagnosis) -> Markup {
+pub(crate) fn doctor_content(answer: &DoctorAnswer) -> Markup {
+    let Diagnosis {
+        coverage,
+        findings: found,
+        plan,
+        ..
+    } = &answer.diagnosis;
     html! {
         p.lead {
-            @if diagnosis.findings.is_empty() { "No problems found" }
-            @else { (counted(diagnosis.findings.len(), "finding")) }
-            " in " (counted(diagnosis.looked_for, "check")) "."
+            @if found.is_empty() { "No problems found" }
+            @else { (counted(found.len(), "finding")) }
+            " in " (counted(coverage.looked_for, "check")) "."
         }
-        @for (what, count) in &diagnosis.not_seen {
+        @for (what, count) in &coverage.not_seen {
             p.muted {
                 "Not looked at, for lack of " (cut(what)) ": " (counted(*count, "check")) "."
             }
         }
-        @if let Some(target) = &diagnosis.target { p.muted { "Target " (cut(target)) "." } }
-        (findings(&diagnosis.findings))
+        @if let Some(target) = &answer.target { p.muted { "Target " (cut(target)) "." } }
+        (findings(found))
+        @if let Some(plan) = plan { (plan_content(plan)) }
     }
+}
+
+/// The plan: what it gives, and its steps.
+fn plan_content(plan: &CurePlan) -> Markup {
+    let steps = [
+        ("Now", &plan.now),
+        ("Undo", &plan.undo),
+        ("For good", &plan.for_good),
+        ("Verify", &plan.verify),
+    ];
+    let mut rows = vec![row("now", &plan.before), row("then", &plan.after)];
+    let other = plan.runner_up.iter();
+    rows.extend(other.map(|it| row(&format!("with {} instead", it.cure), &it.after)));
+    html! {
+        h2 { "Plan: " (cut(&plan.cure)) }
+        (table("Where its memory lies", &HEAD, &rows))
+        p.muted { "If every byte is used alike; distances by the firmware, 1 is local." }
+        @for why in &plan.no_room { p { "No room: " (cut(why)) "." } }
+        @for (name, lines) in steps {
+            @if !lines.is_empty() {
+                h3 { (name) }
+                pre { @for line in lines.iter().take(LINES_MAX) { (cut(line)) "\n" } }
+            }
+        }
+        @for left in &plan.leaves { p { "It leaves " (cut(left)) "." } }
+    }
+}
+
+const HEAD: [&str; 4] = [
+    "",
+    "remote accesses",
+    "distance of an access",
+    "on the fullest node",
+];
+
+fn row(name: &str, figures: &MemoryFigures) -> Vec<String> {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    vec![
+        name.to_owned(),
+        percent(figures.remote_share),
+        format!("{:.1}", figures.relative_access),
+        percent(figures.fullest_share),
+    ]
 }

@@ -132,11 +132,34 @@ fn a_diagnosis_and_a_topology_have_pages() {
         looked_for: 27,
         ..model::Coverage::default()
     };
-    let doctor =
-        serde_json::to_string(&report::doctor_document(None, &coverage, &[], None)).unwrap();
-    let page = document_page(&doctor).unwrap();
-    check_page(&page);
-    assert!(page.contains("No problems found in 27 checks."));
+    let page = |diagnosis: &model::Diagnosis| {
+        let document = report::doctor_document(None, diagnosis, None);
+        let text = serde_json::to_string(&document).unwrap();
+        let page = document_page(&text).unwrap();
+        check_page(&page);
+        page
+    };
+    let mut diagnosis = model::Diagnosis {
+        coverage,
+        ..model::Diagnosis::default()
+    };
+    let clear = page(&diagnosis);
+    assert!(clear.contains("No problems found in 27 checks.") && !clear.contains("Plan"));
+    diagnosis.plan = Some(model::CurePlan {
+        cure: "near-cpus".to_owned(),
+        now: vec!["numalab move 7 --to near-cpus".to_owned()],
+        before: model::MemoryFigures {
+            remote_share: 0.75,
+            ..model::MemoryFigures::default()
+        },
+        ..model::CurePlan::default()
+    });
+    let planned = page(&diagnosis);
+    assert!(
+        planned.contains("Plan: near-cpus") && planned.contains("75 %"),
+        "{planned}"
+    );
+    assert!(planned.contains("numalab move 7 --to near-cpus"));
     let topology = r#"{"format":"numalab.topology/1","cpus":"0-3","nodes":[
         {"id":0,"cpus":"0-3","memory_bytes":1073741824,"free_bytes":null,"huge_pages":[]},
         {"id":8,"cpus":"","memory_bytes":2147483648,"free_bytes":null,"huge_pages":[]}],

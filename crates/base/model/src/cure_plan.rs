@@ -1,0 +1,93 @@
+//! The types of `numalab.doctor/1`: what is wrong, and one cure for memory that lies wrong.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Coverage, Finding};
+
+/// What the doctor says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// Which checks were made.
+    #[serde(flatten)]
+    pub coverage: Coverage,
+    /// What is wrong, the most severe first.
+    pub findings: Vec<Finding>,
+    /// What to do about the findings on where memory lies; `None` if there are none, or no better
+    /// place is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<CurePlan>,
+    /// Whether the cure is in force that was to be verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<CureInForce>,
+}
+
+/// One cure, what it is expected to give, and how to follow it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CurePlan {
+    /// Where the memory goes, in the words of `numalab move --to`.
+    pub cure: String,
+    /// Whether all memory of the target goes there; else its shared memory alone.
+    pub moves_private_memory: bool,
+    /// Bytes that are on another node than they would be.
+    pub bytes_to_move: u64,
+    /// The memory as it lies now.
+    pub before: MemoryFigures,
+    /// The memory as the cure puts it.
+    pub after: MemoryFigures,
+    /// The best cure of another kind, and the memory as it would put it.
+    pub runner_up: Option<OtherCure>,
+    /// Cures that have no room, and the node that lacks it: one sentence each.
+    pub no_room: Vec<String>,
+    /// What to do now: commands, and remarks that begin with `#`.
+    pub now: Vec<String>,
+    /// How to take that back.
+    pub undo: Vec<String>,
+    /// What makes it so for good.
+    pub for_good: Vec<String>,
+    /// How to see that it is in force.
+    pub verify: Vec<String>,
+    /// What the plan leaves: the sentence of each finding that appears once it was followed.
+    pub leaves: Vec<String>,
+}
+
+/// A cure that was not chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OtherCure {
+    /// Where the memory would go, in the words of `numalab move --to`.
+    pub cure: String,
+    /// The memory as it would put it.
+    pub after: MemoryFigures,
+}
+
+/// What a layout of memory means for those that use it, if every byte is used alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryFigures {
+    /// Share of accesses that go to another node, 0 to 1.
+    pub remote_share: f64,
+    /// Mean distance of an access, as a multiple of a local one, by the firmware's distances.
+    pub relative_access: f64,
+    /// Share of the memory on the node that has most of it, 0 to 1.
+    pub fullest_share: f64,
+}
+
+/// Whether a cure is in force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CureInForce {
+    /// Where the memory was to go, in the words of `numalab move --to`.
+    pub cure: String,
+    /// The memory as it lies now.
+    pub now: MemoryFigures,
+    /// The memory as the cure puts it.
+    pub wanted: MemoryFigures,
+    /// Whether memory that exists lies as the cure puts it, or better.
+    pub is_there: bool,
+    /// Why memory that is allocated later will lie elsewhere; empty if it will not.
+    pub later: Vec<String>,
+}
+
+impl CureInForce {
+    /// Whether it is in force, for memory that exists and for memory that comes later.
+    pub fn holds(&self) -> bool {
+        self.is_there && self.later.is_empty()
+    }
+}

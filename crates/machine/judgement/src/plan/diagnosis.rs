@@ -1,0 +1,99 @@
+//! What is wrong, and one plan for what is wrong with where memory lies.
+
+use linux::Root;
+use model::{CurePlan, Diagnosis, Finding, OtherCure};
+
+use super::candidates::{Candidate, Candidates, candidates};
+use super::patient::Patient;
+use super::{applied, steps};
+use crate::doctor::DoctorInput;
+use crate::findings;
+use crate::found::fact;
+
+/// Looks at a machine and a target, plans, and looks at what the plan would lead to.
+pub fn diagnose(input: &DoctorInput) -> Diagnosis {
+    let mut diagnosis = Diagnosis {
+        findings: findings::of_doctor(input),
+        coverage: findings::coverage_of_doctor(input),
+        ..Diagnosis::default()
+    };
+    let why_not = match Patient::of(input) {
+        None => vec!["no plan: on which nodes the processes run is unknown".to_owned()],
+        Some(patient) => with_plan(input, &patient, &mut diagnosis),
+    };
+    for finding in diagnosis.findings.iter_mut().filter(|it| it.fix.is_empty()) {
+        finding.fix = why_not.iter().map(|why| format!("# {why}")).collect();
+    }
+    diagnosis
+}
+
+/// Adds the plan; returns why there is none, or none for a finding that it does not cure.
+fn with_plan(input: &DoctorInput, patient: &Patient<'_>, diagnosis: &mut Diagnosis) -> Vec<String> {
+    let found = candidates(input, patient);
+    let why_not = vec!["no place that it may use is better for this memory".to_owned()];
+    let Some(best) = &found.best else {
+        return why_not;
+    };
+    let then = findings::of_doctor(&applied::applied(input, patient, best));
+    let has = |findings: &[Finding], id: &str| findings.iter().any(|it| it.id == id);
+    let now = diagnosis.findings.clone();
+    // Findings without a fix of their own are about where memory lies: the plan is their fix, also
+    // where it only makes them better.
+    let is_planned = |it: &Finding| it.fix.is_empty() || !has(&then, &it.id);
+    let (cured, mut rest): (Vec<_>, Vec<_>) = now.into_iter().partition(is_planned);
+    let Some(main) = main_finding(cured) else {
+        return why_not;
+    };
+    let mut plan = plan(input, patient, best, &found);
+    let new = then.iter().filter(|it| !has(&rest, &it.id));
+    plan.leaves = new.map(|it| format!("{}: {}", it.id, it.message)).collect();
+    rest.insert(0, main);
+    rest.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    diagnosis.findings = rest;
+    diagnosis.plan = Some(plan);
+    why_not
+}
+
+/// Measures how fast this machine moves pages, if there is something to move; it takes a second at
+/// most.
+pub fn measure_rate(root: &Root, input: &mut DoctorInput) {
+    let patient = Patient::of(input);
+    let moves = patient.is_some_and(|patient| candidates(input, &patient).best.is_some());
+    if moves && root.is_live() {
+        input.move_bytes_per_s = relocation::own_bytes_per_s(root, &input.topology);
+    }
+}
+
+/// Of findings that the plan cures, the most severe one, with the others as its evidence.
+fn main_finding(cured: Vec<Finding>) -> Option<Finding> {
+    let mut cured = cured.into_iter();
+    let mut main = cured.next()?;
+    let symptom = |it: Finding| fact(it.id, it.message);
+    main.evidence.extend(cured.map(symptom));
+    main.fix = vec!["# the plan, below".to_owned()];
+    Some(main)
+}
+
+fn plan(
+    input: &DoctorInput,
+    patient: &Patient<'_>,
+    best: &Candidate,
+    found: &Candidates,
+) -> CurePlan {
+    let other = |other: &Candidate| OtherCure {
+        cure: other.destination.to_string(),
+        after: other.figures,
+    };
+    let mut plan = CurePlan {
+        cure: best.destination.to_string(),
+        moves_private_memory: best.moves_private,
+        bytes_to_move: best.bytes_to_move,
+        before: patient.figures(&patient.layout()),
+        after: best.figures,
+        runner_up: found.runner_up.as_ref().map(other),
+        no_room: found.no_room.clone(),
+        ..CurePlan::default()
+    };
+    steps::add_steps(&mut plan, input, patient, best);
+    plan
+}

@@ -1,0 +1,14 @@
+//! One plan for memory that lies wrong: a model of the target, the cures that could be given, and
+//! the one that is best (docs/doctor.md).
+
+mod applied;
+mod candidates;
+mod diagnosis;
+mod patient;
+#[cfg(test)]
+mod plan_tests;
+mod steps;
+mod verification;
+
+pub use diagnosis::{diagnose, measure_rate};
+pub use verification::in_force;

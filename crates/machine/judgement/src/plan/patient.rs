@@ -1,0 +1,163 @@
+//! The model of a target: who runs where, and what lies where (docs/doctor.md).
+
+use std::collections::BTreeMap;
+
+use model::{
+    BytesByNode, CpuSet, MemoryFigures, NodeId, NodeSet, ProcessResidency, Residency,
+    SegmentResidency, Topology,
+};
+
+use crate::doctor::DoctorInput;
+
+/// Distance of local memory, and of remote memory where firmware gives none (ACPI specification,
+/// System Locality Information Table; kernel, include/linux/topology.h).
+const LOCAL: f64 = 10.0;
+const REMOTE: f64 = 20.0;
+
+/// Shares of the nodes, which sum to 1.
+pub(crate) type Shares = BTreeMap<NodeId, f64>;
+
+/// A process with its nodes.
+pub(crate) struct User<'a> {
+    /// What is known of it.
+    pub process: &'a ProcessResidency,
+    /// How its CPUs are distributed over the nodes.
+    pub runs_on: Shares,
+}
+
+/// The target. Processes whose CPUs are unknown are left out.
+pub(crate) struct Patient<'a> {
+    /// The machine.
+    pub topology: &'a Topology,
+    /// Its processes.
+    pub users: Vec<User<'a>>,
+    /// Its segments of shared memory.
+    pub segments: Vec<&'a SegmentResidency>,
+    /// Nodes on which all processes may have memory of a database.
+    pub allowed: NodeSet,
+}
+
+/// Where memory lies, or would.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Layout {
+    /// The segments of shared memory, in the order of the patient.
+    pub shared: Vec<BytesByNode>,
+    /// The private memory of its users, in their order.
+    pub private: Vec<BytesByNode>,
+}
+
+impl<'a> Patient<'a> {
+    /// The target of the doctor; `None` without one, or if nothing is known of its CPUs.
+    pub(crate) fn of(input: &'a DoctorInput) -> Option<Self> {
+        let residency = input.residency.as_ref()?;
+        let topology = &input.topology;
+        let users = users(residency, topology);
+        let segments = residency.segments.iter();
+        (!users.is_empty()).then(|| Patient {
+            topology,
+            segments: segments.filter(|it| it.kind.is_shared_memory()).collect(),
+            allowed: allowed(&users, input.database_nodes()),
+            users,
+        })
+    }
+
+    /// Where its memory lies now.
+    pub(crate) fn layout(&self) -> Layout {
+        let shared = self.segments.iter();
+        let private = self.users.iter();
+        Layout {
+            shared: shared.map(|it| it.bytes_by_node.clone()).collect(),
+            private: private
+                .map(|it| it.process.private_bytes_by_node.clone())
+                .collect(),
+        }
+    }
+
+    /// Nodes on whose CPUs some process may run.
+    pub(crate) fn nodes_used(&self) -> NodeSet {
+        let users = self.users.iter();
+        users
+            .flat_map(|user| user.runs_on.keys().copied())
+            .collect()
+    }
+
+    /// What a layout means for the users.
+    pub(crate) fn figures(&self, layout: &Layout) -> MemoryFigures {
+        let mut sums = Sums::default();
+        let by_all = self.shared_use();
+        for bytes in &layout.shared {
+            sums.add(self.topology, bytes, &by_all);
+        }
+        for (user, bytes) in self.users.iter().zip(&layout.private) {
+            sums.add(self.topology, bytes, &user.runs_on);
+        }
+        sums.figures()
+    }
+
+    /// From which nodes shared memory is accessed: from every process alike.
+    pub(crate) fn shared_use(&self) -> Shares {
+        let mut shares = Shares::new();
+        for (node, share) in self.users.iter().flat_map(|user| &user.runs_on) {
+            *shares.entry(*node).or_default() += share / self.users.len() as f64;
+        }
+        shares
+    }
+}
+
+/// How these CPUs are distributed over the nodes; empty if they are on none.
+pub(crate) fn shares(cpus: &CpuSet, topology: &Topology) -> Shares {
+    let of_node = |node: &model::Node| (node.id, cpus.intersection(&node.cpus).len());
+    let counts = topology.nodes.iter().map(of_node);
+    let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
+    let all: usize = counts.iter().map(|(_, count)| count).sum();
+    let share = |(node, count)| (node, count as f64 / all as f64);
+    counts.into_iter().map(share).collect()
+}
+
+fn users<'a>(residency: &'a Residency, topology: &Topology) -> Vec<User<'a>> {
+    let user = |process: &'a ProcessResidency| {
+        let runs_on = shares(&process.cpus, topology);
+        (!runs_on.is_empty()).then_some(User { process, runs_on })
+    };
+    residency.processes.iter().filter_map(user).collect()
+}
+
+fn allowed(users: &[User<'_>], nodes: NodeSet) -> NodeSet {
+    let lists = users.iter().map(|user| &user.process.memory_nodes_allowed);
+    let known = lists.filter(|list| !list.is_empty());
+    known.fold(nodes, |common, list| common.intersection(list))
+}
+
+/// Sums over bytes, for the mean of an access.
+#[derive(Default)]
+struct Sums {
+    by_node: BTreeMap<NodeId, f64>,
+    all: f64,
+    remote: f64,
+    distance: f64,
+}
+
+impl Sums {
+    fn add(&mut self, topology: &Topology, bytes: &BytesByNode, used_from: &Shares) {
+        for (to, bytes) in bytes {
+            let bytes = *bytes as f64;
+            *self.by_node.entry(*to).or_default() += bytes;
+            self.all += bytes;
+            for (from, share) in used_from {
+                let default = if from == to { LOCAL } else { REMOTE };
+                let distance = topology.distance(*from, *to).map_or(default, f64::from);
+                self.distance += bytes * share * distance / LOCAL;
+                self.remote += bytes * share * f64::from(u8::from(from != to));
+            }
+        }
+    }
+
+    fn figures(&self) -> MemoryFigures {
+        let all = self.all.max(1.0);
+        MemoryFigures {
+            remote_share: self.remote / all,
+            relative_access: self.distance / all,
+            fullest_share: self.by_node.values().copied().fold(0.0, f64::max) / all,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What to type: now, to take it back, for good, and to see that it is in force.
+
+use std::time::Duration;
+
+use model::{ByteSize, CurePlan};
+use placement::Destination;
+
+use super::candidates::Candidate;
+use super::patient::Patient;
+use crate::doctor::DoctorInput;
+use crate::doctor::cure::{restarted_with, spread_at_restart};
+use crate::doctor::shell_word::shell_word;
+
+/// Fills in the steps of a plan.
+pub(crate) fn add_steps(
+    plan: &mut CurePlan,
+    input: &DoctorInput,
+    patient: &Patient<'_>,
+    candidate: &Candidate,
+) {
+    let target = input.residency.as_ref().map_or("", |it| &it.target);
+    let target = shell_word(target);
+    let scope = match candidate.moves_private {
+        true => "",
+        false => " --shared",
+    };
+    plan.now = vec![
+        format!(
+            "numalab move {target} --to {}{scope}",
+            candidate.destination
+        ),
+        format!("# {}", time(input, candidate.bytes_to_move)),
+    ];
+    let cure = format!("{} ", candidate.destination);
+    let lacks_room = plan.no_room.iter().find(|why| why.starts_with(&cure));
+    let first = lacks_room.map(|why| format!("# make room first: {why}"));
+    plan.now.splice(0..0, first);
+    plan.undo = vec!["numalab undo".to_owned()];
+    plan.for_good = match &candidate.destination {
+        Destination::Interleave(Some(nodes)) => {
+            spread_at_restart(input, nodes, candidate.moves_private)
+        }
+        _ => near_cpus(input),
+    };
+    let later_in_huge_pages = patient
+        .segments
+        .iter()
+        .any(|it| it.page_bytes.unwrap_or(0) > linux::process::page_bytes());
+    if later_in_huge_pages {
+        plan.for_good.push(
+            "# huge pages that are first touched later follow the server's own policy, too"
+                .to_owned(),
+        );
+    }
+    let left_out = input.topology.memory_nodes().difference(&patient.allowed);
+    if !left_out.is_empty() {
+        plan.for_good.push(format!(
+            "# left out: nodes {left_out} (no CPUs, as CXL memory and GPUs, or forbidden by a \
+             cpuset); name them to use them"
+        ));
+    }
+    plan.verify = vec![format!(
+        "numalab doctor {target} --verify {}",
+        candidate.destination
+    )];
+}
+
+fn time(input: &DoctorInput, bytes: u64) -> String {
+    match input.move_bytes_per_s {
+        Some(rate) if rate > 0.0 => format!(
+            "at least {} for {}, at {}/s, measured here on memory mapped by one process",
+            rounded(Duration::from_secs_f64(bytes as f64 / rate)),
+            ByteSize(bytes),
+            ByteSize(rate as u64)
+        ),
+        _ => format!("for {}, see docs/move.md for the time", ByteSize(bytes)),
+    }
+}
+
+/// An estimated time, in words.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        0..2 => "a second".to_owned(),
+        seconds @ 2..100 => format!("{seconds} s"),
+        seconds @ 100..6000 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
+/// The policy of the server, if it is not that memory follows the CPUs.
+fn policy(input: &DoctorInput) -> Option<&str> {
+    let mut policies = input.policies.values().map(String::as_str);
+    policies.find(|policy| !["default", "local"].contains(policy))
+}
+
+fn near_cpus(input: &DoctorInput) -> Vec<String> {
+    match policy(input) {
+        None => vec![
+            "# nothing: memory that is allocated later lies near the CPUs of its process anyway"
+                .to_owned(),
+        ],
+        Some(policy) => {
+            let mut lines = vec![format!(
+                "# the server has policy {policy}, and so has all memory that it allocates later:"
+            )];
+            lines.extend(restarted_with(input, "local", None, "--localalloc"));
+            lines
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded() {
+        let check = |seconds, expected: &str| {
+            assert_eq!(rounded(Duration::from_secs(seconds)), expected);
+        };
+        check(0, "a second");
+        check(99, "99 s");
+        check(100, "2 min");
+        check(7201, "3 h");
+    }
+}

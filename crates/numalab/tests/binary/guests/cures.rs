@@ -1,0 +1,365 @@
+//! What the doctor's plan is worth: servers whose memory lies wrong are diagnosed, cured by the
+//! plan's own lines typed by a shell, judged by the kernel's numa_maps, and given back by undo; on
+//! two nodes and on four. The table in docs/doctor.md is what this prints.
+//!
+//! Tests of judgement, relocation.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+
+use super::holder::{Holder, cpus_of, use_cpus};
+use super::kernel_setting::{KernelSettings, pages_stay_where_they_are};
+use super::numa_maps;
+use crate::finished::Finished;
+use crate::laboratory::Laboratory;
+use crate::mariadb_server::MariaDbServer;
+use crate::postgres_server::{self, installed};
+use crate::redis_program::REDIS;
+use crate::redis_targets::Redis;
+use crate::unmet_need::guest_shape;
+
+/// The page with the table.
+const PAGE: &str = include_str!("../../../../../docs/doctor.md");
+/// Shares that differ by less are equal: a few pages are those of the program itself.
+const EQUAL: f64 = 0.01;
+
+/// How memory came to lie wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// It was filled on node 0, and its processes were moved to the last node.
+    Left,
+    /// `numactl --cpunodebind=LAST --membind=0`.
+    Bound,
+    /// `numactl --membind=0`, and CPUs of all nodes.
+    OnOne,
+}
+
+impl How {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Left => "filled on node 0, moved to the last node",
+            Self::Bound => "`numactl --cpunodebind=LAST --membind=0`",
+            Self::OnOne => "`numactl --membind=0`",
+        }
+    }
+
+    /// What starts the server.
+    fn launcher(self, last: usize) -> Vec<String> {
+        let words = match self {
+            Self::Left => format!("taskset -c {}", cpus_of(0)),
+            Self::Bound => format!("numactl --cpunodebind={last} --membind=0"),
+            Self::OnOne => "numactl --membind=0".to_owned(),
+        };
+        words.split(' ').map(str::to_owned).collect()
+    }
+
+    /// What is done once it is filled.
+    fn then(self, pids: &[String], last: usize) {
+        if self == Self::Left {
+            use_cpus(pids, &cpus_of(last));
+        }
+    }
+}
+
+/// Nodes of this guest, all with CPUs and memory; `None` where this is no such guest.
+fn nodes(test: &str) -> Option<usize> {
+    match guest_shape(test)?.as_str() {
+        "two-node" => Some(2),
+        "four-node-ring" => Some(4),
+        other => panic!("{test} is not for {other}"),
+    }
+}
+
+/// Bytes of the memory of processes by node, without programs and files: the kernel's own account.
+fn bytes_by_node(pids: &[String]) -> BTreeMap<u64, u64> {
+    let mut sum = BTreeMap::new();
+    for pid in pids {
+        // A session of the server may have ended.
+        let maps = fs::read_to_string(format!("/proc/{pid}/numa_maps")).unwrap_or_default();
+        let is_file = |line: &&str| {
+            let file = line.split_once(" file=").map(|(_, file)| file);
+            let shared = [
+                "/memfd:",
+                "/SYSV",
+                "/dev/shm",
+                "/dev/zero",
+                "/anon_hugepage",
+            ];
+            file.is_some_and(|file| !shared.iter().any(|start| file.starts_with(start)))
+        };
+        let lines: Vec<&str> = maps.lines().filter(|line| !is_file(line)).collect();
+        for mapping in numa_maps::parse(&lines.join("\n")) {
+            for (node, pages) in &mapping.pages {
+                *sum.entry(*node).or_default() += pages * mapping.page_bytes;
+            }
+        }
+    }
+    sum
+}
+
+/// The share of the memory that is on a node.
+fn share_on(pids: &[String], node: usize) -> f64 {
+    let bytes = bytes_by_node(pids);
+    let all: u64 = bytes.values().sum();
+    bytes.get(&(node as u64)).copied().unwrap_or(0) as f64 / all as f64
+}
+
+/// Diagnoses, cures, looks, and undoes; `expected` is the finding. Returns the row of the table.
+#[track_caller]
+fn is_cured(
+    laboratory: &Laboratory,
+    server: &str,
+    how: How,
+    (target, pids): (&str, &[String]),
+    expected: &str,
+) -> String {
+    let nodes = nodes("is_cured").unwrap();
+    let last = nodes - 1;
+    let what = format!("{server}, {}", how.words());
+    let before = share_on(pids, 0);
+    assert!(before > 1.0 - 2.0 * EQUAL, "{what}: {before} on node 0");
+    let diagnosis = laboratory.document(&["doctor", target, "--json"]);
+    let ids = diagnosis["findings"].as_array().unwrap().iter();
+    let ids: Vec<_> = ids.map(|it| it["id"].as_str().unwrap()).collect();
+    assert!(
+        ids.contains(&expected),
+        "{what}: {expected} in {diagnosis:#}"
+    );
+    let plan = &diagnosis["plan"];
+    let cure = plan["cure"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{what}: {diagnosis:#}"));
+    follow(laboratory, plan, "now").with_code(0);
+    let spread = 1.0 / nodes as f64;
+    for node in 0..nodes {
+        let wanted = match how {
+            How::OnOne => spread,
+            _ if node == last => 1.0,
+            _ => 0.0,
+        };
+        let found = share_on(pids, node);
+        let is_right = (found - wanted).abs() <= EQUAL.max(0.1 * wanted * spread);
+        assert!(
+            is_right,
+            "{what}: {found} on node {node}, {:?}",
+            bytes_by_node(pids)
+        );
+    }
+    // What was started with another policy keeps it until it is started again.
+    let verified = follow(laboratory, plan, "verify");
+    let said = &verified.stdout;
+    let text = |time: &str| format!("{cure}: in force for memory that {time}");
+    assert!(said.contains(&text("exists")), "{what}: {said}");
+    let has_small_segment = ["memfd", "PostgreSQL"].contains(&server);
+    let is_later = how == How::Left || (how == How::OnOne && has_small_segment);
+    assert_eq!(
+        said.contains(&text("comes later")),
+        is_later,
+        "{what}: {said}"
+    );
+    assert_eq!(
+        verified.status.code(),
+        Some(if is_later { 0 } else { 6 }),
+        "{what}"
+    );
+    follow(laboratory, plan, "undo").with_code(0);
+    let undone = share_on(pids, 0);
+    assert!(
+        undone > before - EQUAL,
+        "{what}: {undone} on node 0 after undo"
+    );
+    let percent = |moment: &str| {
+        let share = plan[moment]["remote_share"].as_f64().unwrap();
+        format!("{:.0} %", share * 100.0)
+    };
+    let (now, then) = (percent("before"), percent("after"));
+    let row = format!(
+        "| {nodes} | {server} | {} | `{expected}` | `{cure}` | {now} | {then} |",
+        how.words()
+    );
+    row
+}
+
+/// Asserts that docs/doctor.md has these rows of its table.
+#[track_caller]
+fn are_on_the_page(rows: &[String]) {
+    let missing = rows.iter().filter(|row| !PAGE.contains(row.as_str()));
+    let missing: Vec<_> = missing.map(String::as_str).collect();
+    assert!(
+        missing.is_empty(),
+        "docs/doctor.md lacks\n{}",
+        missing.join("\n")
+    );
+}
+
+/// Types the lines of a step of the plan.
+#[track_caller]
+fn follow(laboratory: &Laboratory, plan: &Value, step: &str) -> Finished {
+    let lines = plan[step].as_array().unwrap().iter();
+    let lines: Vec<_> = lines.map(|line| line.as_str().unwrap()).collect();
+    laboratory.script(&lines.join("\n"))
+}
+
+#[test]
+fn a_heap_or_a_segment_is_cured() {
+    let Some(nodes) = nodes("a_heap_or_a_segment_is_cured") else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let _settings = pages_stay_where_they_are();
+    let _pools = KernelSettings::huge_pages(40);
+    let mut done = Vec::new();
+    let rows = [
+        ("private heap", "private", How::Left, "memory-far"),
+        ("private heap", "private", How::Bound, "memory-far"),
+        ("memfd", "memfd", How::Left, "memory-far"),
+        ("memfd", "memfd", How::OnOne, "cyclops"),
+        ("memfd in huge pages", "memfd-huge", How::Left, "memory-far"),
+        ("memfd in huge pages", "memfd-huge", How::OnOne, "cyclops"),
+    ];
+    for (server, memory, how, finding) in rows {
+        let launcher = how.launcher(nodes - 1);
+        let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
+        let holder = Holder::start(&launcher, 64, 1, memory);
+        let pids = [holder.pid()];
+        how.then(&pids, nodes - 1);
+        done.push(is_cured(
+            &laboratory,
+            server,
+            how,
+            (&pids[0], &pids),
+            finding,
+        ));
+        if how == How::Bound {
+            a_new_one_is_near(&laboratory, &pids[0], nodes - 1);
+        }
+    }
+    laboratory.nothing_is_left();
+    are_on_the_page(&done);
+}
+
+/// Starts the server again as the plan says for good: its memory is near, and nothing is found.
+fn a_new_one_is_near(laboratory: &Laboratory, pid: &str, last: usize) {
+    let plan = &laboratory.document(&["doctor", pid, "--json"])["plan"];
+    let mut lines = plan["for_good"].as_array().unwrap().iter();
+    let words = lines.find_map(|line| line.as_str().unwrap().strip_suffix(" COMMAND"));
+    let words = words.unwrap_or_else(|| panic!("{plan:#}"));
+    let cpus = cpus_of(last);
+    let launcher = ["taskset", "-c", &cpus].into_iter().chain(words.split(' '));
+    let holder = Holder::start(&launcher.collect::<Vec<_>>(), 64, 1, "private");
+    let share = share_on(&[holder.pid()], last);
+    assert!(
+        share > 1.0 - 2.0 * EQUAL,
+        "{share} on node {last} after {words}"
+    );
+    let words = ["doctor", &holder.pid(), "--verify", "near-cpus"];
+    laboratory.run(&words).with_code(0);
+}
+
+#[test]
+fn a_redis_is_cured() {
+    let test = "a_redis_is_cured";
+    let Some(nodes) = nodes(test) else {
+        return;
+    };
+    let mut laboratory = Laboratory::new();
+    let _settings = pages_stay_where_they_are();
+    let mut done = Vec::new();
+    for how in [How::Left, How::Bound] {
+        let launcher = how.launcher(nodes - 1);
+        let settings = ["--save", "", "--enable-debug-command", "yes"];
+        let Some(redis) = Redis::start_behind(&launcher, REDIS, test, &settings) else {
+            return;
+        };
+        redis.fill(60_000);
+        let pids = [redis.server.pid()];
+        how.then(&pids, nodes - 1);
+        laboratory.launch_behind(&["env", &redis.password()]);
+        let target = redis.target();
+        done.push(is_cured(
+            &laboratory,
+            "Redis",
+            how,
+            (&target, &pids),
+            "memory-far",
+        ));
+    }
+    laboratory.nothing_is_left();
+    are_on_the_page(&done);
+}
+
+#[test]
+fn a_postgres_is_cured() {
+    let test = "a_postgres_is_cured";
+    let (Some(nodes), Some(bin)) = (nodes(test), installed(test)) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let _settings = pages_stay_where_they_are();
+    let mut done = Vec::new();
+    for (how, finding) in [
+        (How::Left, "memory-far"),
+        (How::Bound, "memory-far"),
+        (How::OnOne, "cyclops"),
+    ] {
+        let launcher = how.launcher(nodes - 1);
+        let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
+        let settings = "shared_buffers = 64MB\nmax_wal_size = 64MB";
+        let server = postgres_server::Server::start_behind(&bin, &launcher, settings);
+        server.query(
+            "create table t as select k, repeat('x', 900) filler from generate_series(1, 40000) k",
+        );
+        let pids = server.pids();
+        how.then(&pids, nodes - 1);
+        let target = server.target();
+        done.push(is_cured(
+            &laboratory,
+            "PostgreSQL",
+            how,
+            (&target, &pids),
+            finding,
+        ));
+        server.stop();
+    }
+    laboratory.nothing_is_left();
+    are_on_the_page(&done);
+}
+
+#[test]
+fn a_mariadb_is_cured() {
+    let test = "a_mariadb_is_cured";
+    let Some(nodes) = nodes(test) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let _settings = pages_stay_where_they_are();
+    let mut done = Vec::new();
+    for (how, finding) in [
+        (How::Left, "memory-far"),
+        (How::OnOne, "mariadb-pool-on-one-node"),
+    ] {
+        let launcher = how.launcher(nodes - 1);
+        let Some(server) = MariaDbServer::start_behind(test, &launcher, &[]) else {
+            return;
+        };
+        server.sql("create database shop");
+        server.sql(
+            "create table shop.t (k int primary key, filler varchar(2000)) \
+             select seq k, repeat('x', 1900) filler from shop.seq_1_to_16000",
+        );
+        let pids = [server.server.pid()];
+        how.then(&pids, nodes - 1);
+        let target = server.target();
+        done.push(is_cured(
+            &laboratory,
+            "MariaDB",
+            how,
+            (&target, &pids),
+            finding,
+        ));
+    }
+    laboratory.nothing_is_left();
+    are_on_the_page(&done);
+}
