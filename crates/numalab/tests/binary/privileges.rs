@@ -199,7 +199,9 @@ fn every_experiment_runs_as_it_is_listed_in_every_environment() {
                 refused_as_listed(&ended, &listed);
                 continue;
             }
-            let run = ended.with_code(0).document();
+            // On a busy machine, all trials of a case of a server may be of the kind below.
+            let is_invalid = is_server && ended.status.code() == Some(6);
+            let run = ended.with_code(if is_invalid { 6 } else { 0 }).document();
             assert_eq!(names(&run["skipped"]), names(&listed["skipped"]), "{name}");
             let cases = run["cases"].as_array().unwrap();
             let trials = cases

@@ -29,7 +29,7 @@ fn every_update_is_in_the_data_file_whatever_the_cache_holds() {
     let path = laboratory.file("updates.toml", experiment.text());
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.3"];
     let run = laboratory.document(&words);
-    let mut free_buffer_waits = 0;
+    let (mut free_buffer_waits, mut blocks_written) = (0, 0);
     for case in run["cases"].as_array().unwrap() {
         assert_eq!(case["trials_valid"], 5, "{case:#}");
         for trial in case["trials"].as_array().unwrap() {
@@ -48,10 +48,12 @@ fn every_update_is_in_the_data_file_whatever_the_cache_holds() {
             let waits = trial["waits"]["free buffer waits"]["count"].as_u64();
             free_buffer_waits += waits.unwrap_or(0);
             if case["name"] == "file" {
-                assert!(count("blocks_written") > 0, "{updates}");
+                blocks_written += count("blocks_written");
             }
         }
     }
+    // On a busy machine, a single window may be over before a writer's turn.
+    assert!(blocks_written > 0, "no writer wrote a block");
     // Two sessions dirty 128 buffers faster than a writer writes them.
     assert!(free_buffer_waits > 0, "nobody waited for a free buffer");
     let shown = laboratory.run(&["show", "--full"]).with_code(0).stdout;
