@@ -20,5 +20,6 @@ mod tests {
     fn the_page_on_the_journal_has_every_kind_and_no_other() {
         let page = testing::Page::read("docs/journal.md");
         page.check_names("| change | undone by |", KINDS.names());
+        page.check_names("| change | given up, leaves |", KINDS.names());
     }
 }

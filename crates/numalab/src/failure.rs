@@ -4,8 +4,9 @@ use linux::private_folder::PrivateFolderError;
 use model::exit::ExitCode;
 
 /// The hint for a journal with a line that numalab did not write.
-pub(crate) const NOT_OURS: &str = "check journal.jsonl in the state directory and move it away: \
-                                   another program has written to it";
+pub(crate) const NOT_OURS: &str = "check journal.jsonl in the state directory: another program \
+                                   has written to it; `numalab undo --list` shows the number of \
+                                   the entry, `numalab undo --force NUMBER` drops it";
 
 /// An expected failure of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

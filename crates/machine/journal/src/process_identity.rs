@@ -113,6 +113,18 @@ impl ProcessIdentity {
         }
     }
 
+    /// Whether it ran in a PID namespace whose processes cannot be seen from here, so that it
+    /// counts as running for ever.
+    pub fn is_out_of_sight(&self, root: &Root) -> bool {
+        let own = proc_status::pid_namespace(root);
+        let is_of_another = self
+            .pid_namespace
+            .zip(own)
+            .filter(|(then, now)| then != now);
+        let is_seen = |(_, own)| own == proc_status::INITIAL_PID_NAMESPACE;
+        self.origin(root) == Origin::ThisBoot && is_of_another.is_some_and(|it| !is_seen(it))
+    }
+
     /// Whether process `pid` is this one, and runs.
     fn is_process(&self, root: &Root, pid: u32) -> bool {
         match proc_stat::read(root, pid) {
@@ -297,6 +309,8 @@ mod tests {
                 expected,
                 "{own_namespace} {pid}"
             );
+            let is_out_of_sight = own_namespace == 4_026_532_999;
+            assert_eq!(process_identity.is_out_of_sight(&root), is_out_of_sight);
         };
         let outermost = proc_status::INITIAL_PID_NAMESPACE;
         check(outermost, 7, true);

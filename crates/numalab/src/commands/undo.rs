@@ -19,8 +19,8 @@ pub(crate) struct UndoArguments {
     /// List the changes in force, and undo nothing.
     #[arg(long)]
     pub list: bool,
-    /// Also undo what another process has changed since, and drop the given changes from the
-    /// journal if they were made on another machine.
+    /// Also undo what another process has changed since. Give up the changes that are given by
+    /// number and cannot be undone, or were made on another machine: the journal forgets them.
     #[arg(long, conflicts_with = "list")]
     pub force: bool,
 }
@@ -43,6 +43,10 @@ pub(crate) fn run(arguments: &UndoArguments) -> Result<(), Failure> {
                 let remains = undone.remains.map_or(String::new(), |it| format!("; {it}"));
                 said.done(format!("undone: {change}{remains}"));
             }
+            Some(error) if is_given_up(arguments, &undone.entry, &error) => {
+                journal.mark_undone(undone.entry.entry)?;
+                said.done(format!("gave up, and may have left it in place: {error}"));
+            }
             Some(error) => {
                 said.has_foreign |= matches!(error, journal::Error::NotOurs { .. });
                 said.failures.push(error.to_string());
@@ -64,8 +68,16 @@ fn is_wanted(arguments: &UndoArguments, entry: &Entry) -> bool {
     arguments.entries.is_empty() || arguments.entries.contains(&entry.entry)
 }
 
-/// Strikes off changes that were made on another machine and are named with `--force`: there is
-/// nothing to undo here, and that machine may be gone.
+/// Whether a change that could not be undone leaves the journal: it is named with `--force`. What
+/// another process is changing now can be undone later.
+fn is_given_up(arguments: &UndoArguments, entry: &Entry, error: &journal::Error) -> bool {
+    let is_named = arguments.force && arguments.entries.contains(&entry.entry);
+    is_named && !matches!(error, journal::Error::AtWork { .. })
+}
+
+/// Strikes off changes that were made on another machine, or in a container that cannot be seen
+/// from here, and are named with `--force`: there is nothing to undo here, and the maker may be
+/// gone.
 fn strike_off(
     root: &Root,
     journal: &Journal,
@@ -74,11 +86,17 @@ fn strike_off(
 ) -> Result<(), Failure> {
     for entry in journal.in_force()? {
         let is_named = arguments.force && arguments.entries.contains(&entry.entry);
-        if let (true, Origin::Elsewhere(made)) = (is_named, entry.made_by.origin(root)) {
-            journal.mark_undone(entry.entry)?;
-            let change = KINDS.describe(&entry);
-            said.done(format!("dropped from the journal: {change}, made {made}"));
-        }
+        let made = match entry.made_by.origin(root) {
+            _ if !is_named => continue,
+            Origin::Elsewhere(made) => made,
+            _ if entry.made_by.is_out_of_sight(root) => {
+                "in another container, and may still be there".to_owned()
+            }
+            _ => continue,
+        };
+        journal.mark_undone(entry.entry)?;
+        let change = KINDS.describe(&entry);
+        said.done(format!("dropped from the journal: {change}, made {made}"));
     }
     Ok(())
 }
@@ -140,7 +158,8 @@ impl Said {
             true => ELSEWHERE,
             false => {
                 "remove the cause, then run `numalab undo` again; `--force` also undoes what \
-                 another process has changed since"
+                 another process has changed since, `--force NUMBER` gives up a change that \
+                 cannot be undone"
             }
         };
         Err(Failure::new(ExitCode::NotPermitted, self.failures.join("; ")).advise(advice))

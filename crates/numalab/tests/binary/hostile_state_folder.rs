@@ -7,6 +7,7 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use linux::private_folder::PrivateFolder;
 
@@ -210,31 +211,40 @@ impl Bait {
         }
     }
 
-    /// Asserts that a change is refused and named, stays in the journal, and that nothing was
-    /// touched.
+    /// Asserts that a change is refused and named, stays in the journal until it is given up by its
+    /// number, and that nothing is ever touched.
     fn check(&self, change: &str) {
         let change = change.replace("BAIT", self.folder.to_str().unwrap());
         self.attacked.write(&[&change]);
-        for words in [
-            &["undo"][..],
-            &["undo", "--force"],
-            &["undo", "--force", "1"],
-        ] {
-            let mut command = self.attacked.laboratory.command(words);
-            let path = std::env::var("PATH").unwrap();
-            command.env("PATH", format!("{}:{path}", self.folder.display()));
-            let output = command.output().unwrap();
+        let why = "the journal has an entry that numalab cannot have written (";
+        for words in [&["undo"][..], &["undo", "--force"], &["undo", "1"]] {
+            let output = self.run(words);
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(4), "{change}: {said}");
-            assert!(
-                said.contains("the journal has an entry that numalab cannot have written ("),
-                "{said}"
-            );
+            assert!(said.contains(why), "{said}");
             assert!(said.contains("hint: check journal.jsonl"), "{said}");
             self.is_untouched(&change);
         }
         let listed = self.attacked.laboratory.run(&["undo", "--list"]);
         assert!(listed.stdout.starts_with("1: "), "{}", listed.stdout);
+        let output = self.run(&["undo", "--force", "1"]);
+        assert_eq!(output.status.code(), Some(0), "{change}: {output:?}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            said.starts_with("gave up, ") && said.contains(why),
+            "{said}"
+        );
+        self.is_untouched(&change);
+        let listed = self.attacked.laboratory.run(&["undo", "--list"]);
+        assert_eq!(listed.stdout, "no changes in force\n");
+    }
+
+    /// Runs numalab with the bait first in its PATH.
+    fn run(&self, words: &[&str]) -> Output {
+        let mut command = self.attacked.laboratory.command(words);
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", self.folder.display()));
+        command.output().unwrap()
     }
 
     #[track_caller]

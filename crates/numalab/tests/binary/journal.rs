@@ -18,8 +18,13 @@ use crate::unmet_need::has_groups;
 
 /// Returns a laboratory whose journal says that a process created a group, which is gone by now.
 fn with_entry(maker: &str) -> Laboratory {
-    let laboratory = Laboratory::new();
     let change = r#"{"kind":"group-created","directory":"/sys/fs/cgroup/cpuset/numalab-none"}"#;
+    with_change(maker, change)
+}
+
+/// Returns a laboratory whose journal has this change, made by this process.
+fn with_change(maker: &str, change: &str) -> Laboratory {
+    let laboratory = Laboratory::new();
     let line = format!("{{\"entry\":1,{maker},\"change\":{change}}}\n");
     let folder = PrivateFolder::open_or_make(&laboratory.state().join("numalab")).unwrap();
     let mut journal = folder.append("journal.jsonl").unwrap();
@@ -146,4 +151,48 @@ fn undo_leaves_a_run_under_way_alone() {
     assert_eq!(run["cases"][0]["trials_valid"], 5);
     assert_eq!(run["cases"][0]["trials_failed"], 0);
     laboratory.nothing_is_left();
+}
+
+/// Returns a process of this boot that has ended.
+fn ended() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    format!("\"pid\":4194304,\"boot\":\"{}\"", boot.trim())
+}
+
+#[test]
+fn what_cannot_be_undone_is_given_up_by_its_number() {
+    let schema = r#"{"kind":"schema-made","schema":"numalab_1","server":"SERVER"}"#;
+    // Nothing listens on port 1, or a password is asked for and not stored.
+    let schema = schema.replace("SERVER", "postgresql://dba@127.0.0.1:1/postgres");
+    let pages = r#"{"kind":"pages-moved","target":"1","to":"0","pids":[1]}"#;
+    let later = r#"{"kind":"of-a-later-version","field":1}"#;
+    let cases = [
+        (schema.as_str(), "DROP SCHEMA \"numalab_1\" CASCADE"),
+        (pages, "line 1 is not of moved pages"),
+        (later, "\"of-a-later-version\""),
+    ];
+    for (change, why) in cases {
+        let laboratory = with_change(&ended(), change);
+        let list = laboratory.state().join("numalab/moved-1.jsonl");
+        if change == pages {
+            let folder = PrivateFolder::open(list.parent().unwrap()).unwrap();
+            let mut list = folder.unwrap().append("moved-1.jsonl").unwrap();
+            list.write_all(b"damaged\n").unwrap();
+        }
+        for words in [&["undo"][..], &["undo", "1"], &["undo", "--force"]] {
+            let refused = laboratory.run(words).with_code(4);
+            refused.says(&[why, "hint: ", "`--force NUMBER` gives up"]);
+        }
+        let given_up = laboratory
+            .run(&["undo", "--force", "1"])
+            .with_code(0)
+            .stdout;
+        assert!(
+            given_up.starts_with("gave up, and may have left it in place: "),
+            "{given_up}"
+        );
+        assert!(given_up.contains(why), "{given_up}");
+        assert!(!list.exists());
+        laboratory.nothing_is_left();
+    }
 }
