@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Method, Request};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -14,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::access::Token;
+use super::clients::{Asked, Clients};
 use super::latest::Latest;
 use super::request;
 use super::shown::Shown;
@@ -33,6 +36,10 @@ const END_WITHIN: Duration = Duration::from_secs(5);
 /// Threads that read the machine and the store.
 const READERS: usize = 4;
 
+/// The first line of a request that is answered even where there is no place.
+const HEALTH: &[u8] = b"GET /healthz HTTP/1.";
+const HEALTHY: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
+    content-length: 3\r\nconnection: close\r\n\r\nok\n";
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\n\
     content-length: 21\r\nretry-after: 1\r\nconnection: close\r\n\r\ntoo many connections\n";
 
@@ -41,6 +48,9 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/pla
 pub struct Limits {
     /// Maximum number of connections.
     pub connections: u16,
+    /// Maximum number of connections of one client: of an address, or of an IPv6 network of 64
+    /// bits.
+    pub connections_of_client: u16,
     /// The head of a request must arrive within this time.
     pub head_within: Duration,
 }
@@ -49,6 +59,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             connections: 64,
+            connections_of_client: 32,
             head_within: Duration::from_secs(10),
         }
     }
@@ -170,24 +181,21 @@ impl Server {
             limits,
         } = self;
         runtime.block_on(async {
-            let places = Arc::new(Semaphore::new(limits.connections.into()));
+            let mut clients = Clients::new(limits.connections, limits.connections_of_client);
             let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
             while !stop() {
-                let stream = match timeout(STOP_EVERY, listener.accept()).await {
+                let (stream, address) = match timeout(STOP_EVERY, listener.accept()).await {
                     Err(_) => continue,
-                    Ok(Ok((stream, _))) => stream,
+                    Ok(Ok((stream, address))) => (stream, address.ip()),
                     // Of the client's making, or no file descriptor is left: others will end.
                     Ok(Err(_)) => {
                         tokio::time::sleep(STOP_EVERY).await;
                         continue;
                     }
                 };
-                if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                if clients.make_room(address) {
                     let state = Arc::clone(&state);
-                    tokio::spawn(async move {
-                        serve(stream, state, limits).await;
-                        drop(place);
-                    });
+                    clients.spawn(address, |asked| serve(stream, state, limits, asked));
                 } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
                     tokio::spawn(async move {
                         refuse(&stream).await;
@@ -196,16 +204,24 @@ impl Server {
                 }
             }
             drop(listener);
-            let _ = timeout(END_WITHIN, places.acquire_many(limits.connections.into())).await;
+            let _ = timeout(END_WITHIN, clients.all_gone()).await;
         });
         runtime.shutdown_timeout(END_WITHIN);
     }
 }
 
-async fn serve(stream: TcpStream, state: Arc<request::Server>, limits: Limits) {
-    let service = service_fn(move |asked| {
-        let state = Arc::clone(&state);
-        async move { Ok::<_, std::convert::Infallible>(request::handle(state, asked).await) }
+async fn serve(stream: TcpStream, state: Arc<request::Server>, limits: Limits, asked: Asked) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (state, asked) = (Arc::clone(&state), asked.clone());
+        async move {
+            // A form is asked for when all of it has come.
+            if request.method() != Method::POST {
+                asked.set();
+            }
+            let response = request::handle(state, request).await;
+            asked.set();
+            Ok::<_, std::convert::Infallible>(response)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -217,14 +233,19 @@ async fn serve(stream: TcpStream, state: Arc<request::Server>, limits: Limits) {
     let _ = timeout(CONNECTION_WITHIN, connection).await;
 }
 
-/// Says that there are too many connections, and reads what the client has sent, since closing a
-/// socket with unread bytes would take the answer from it.
+/// Says that there are too many connections, or that the server is well, to who asks for that.
+/// Reads what the client has sent, since closing a socket with unread bytes would take the answer
+/// from it.
 async fn refuse(stream: &TcpStream) {
     let answer = async {
         stream.readable().await?;
-        let _ = stream.try_read(&mut [0; HEAD_MAX]);
+        let mut head = vec![0; HEAD_MAX];
+        let read = stream.try_read(&mut head).unwrap_or(0);
         stream.writable().await?;
-        stream.try_write(FULL)
+        stream.try_write(match head[..read].starts_with(HEALTH) {
+            true => HEALTHY,
+            false => FULL,
+        })
     };
     let _ = timeout(Duration::from_secs(1), answer).await;
 }

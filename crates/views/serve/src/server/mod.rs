@@ -2,6 +2,7 @@
 
 mod access;
 mod answer;
+mod clients;
 mod connections;
 mod latest;
 mod request;

@@ -71,6 +71,14 @@ async fn answer(server: Arc<Server>, request: Request<Incoming>) -> Answer {
 
 /// Returns the answer to a request that is refused before its path is looked at.
 fn refusal(server: &Server, request: &Request<Incoming>) -> Option<Answer> {
+    // A proxy may have looked at another of these names than we would (RFC 9112, 3.2).
+    if request.headers().get_all(header::HOST).iter().count() > 1 {
+        return Some(Answer::line(StatusCode::BAD_REQUEST, "two Host headers"));
+    }
+    if request.uri().authority().is_some() {
+        let why = "ask for a path, and name the host in the Host header";
+        return Some(Answer::line(StatusCode::BAD_REQUEST, why));
+    }
     let is_login = request.method() == Method::POST && request.uri().path() == "/login";
     let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
     if !is_reading && !is_login {

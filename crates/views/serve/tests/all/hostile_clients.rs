@@ -2,7 +2,9 @@
 //! each, the server answers others.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proptest::prelude::{any, prop_assert, proptest};
@@ -117,11 +119,65 @@ fn too_many_connections_are_refused_and_a_place_becomes_free_again() {
         ..Limits::default()
     };
     let server = Running::start(None, limits);
-    let held = [server.connect(), server.connect()];
-    has_status(&server.get("/healthz"), 503);
+    let held = server.slow.held.lock().unwrap();
+    let mut asked = [server.connect(), server.connect()];
+    for stream in &mut asked {
+        let head = format!(
+            "GET /runs/slow HTTP/1.1\r\nHost: {}\r\n\r\n",
+            server.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+    }
+    while server.slow.asked.load(Ordering::Relaxed) < 2 {
+        std::thread::yield_now();
+    }
+    has_status(&server.get("/runs/r1"), 503);
+    has_status(&server.get("/healthz"), 200);
     drop(held);
-    let is_free = |_| server.get("/healthz").starts_with("HTTP/1.1 200");
+    for mut stream in asked {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        has_status(&answer, 200);
+    }
+    let is_free = |_| server.get("/runs/r1").starts_with("HTTP/1.1 200");
     assert!((0..10_000).any(is_free));
+}
+
+#[test]
+fn connections_that_ask_for_nothing_keep_nobody_out() {
+    let server = Running::open();
+    let idle: Vec<TcpStream> = (0..200).map(|_| server.connect()).collect();
+    has_status(&server.get("/runs/r1"), 200);
+    has_status(&server.get("/healthz"), 200);
+    // Nor do heads, or forms, that do not go on.
+    let mut begun: Vec<TcpStream> = (0..200).map(|_| server.connect()).collect();
+    for (number, stream) in begun.iter_mut().enumerate() {
+        let form = "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nt";
+        let text = if number % 2 == 0 {
+            form
+        } else {
+            "GET / HTTP/1.1\r\nHo"
+        };
+        // The server may have closed it already.
+        let _ = stream.write_all(text.as_bytes());
+    }
+    has_status(&server.get("/runs/r1"), 200);
+    drop(idle);
+}
+
+#[test]
+fn requests_for_two_hosts_are_refused() {
+    let server = Running::open();
+    let request = |first: &str, lines: &str| {
+        server.send(format!("{first} HTTP/1.1\r\n{lines}\r\n").as_bytes())
+    };
+    let hosts = "Host: localhost\r\nHost: evil.example\r\n";
+    has_status(&request("GET /", hosts), 400);
+    has_status(&request("GET /healthz", hosts), 400);
+    let host = "Host: localhost\r\n";
+    has_status(&request("GET http://evil.example/", host), 400);
+    has_status(&request("GET http://localhost/healthz", host), 400);
+    has_status(&request("GET /healthz", host), 200);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,6 +16,16 @@ pub(crate) const TOKEN: &str = "0123456789abcdef";
 /// Content with hostile names in it.
 pub(crate) struct Described {
     pub looks: Arc<AtomicUsize>,
+    pub slow: Arc<Slow>,
+}
+
+/// A run whose page takes as long as a test wants.
+#[derive(Default)]
+pub(crate) struct Slow {
+    /// Held while it takes.
+    pub held: Mutex<()>,
+    /// How often it was asked for.
+    pub asked: AtomicUsize,
 }
 
 impl Content for Described {
@@ -72,6 +82,11 @@ impl Content for Described {
     fn run_page(&self, run: &str) -> Result<RunPage, Problem> {
         match run {
             "r1" => Ok(RunPage::Text("a < b".to_owned())),
+            "slow" => {
+                self.slow.asked.fetch_add(1, Ordering::Relaxed);
+                drop(self.slow.held.lock());
+                Ok(RunPage::Text("at last".to_owned()))
+            }
             "r2" => Ok(RunPage::Document("<!doctype html><p>report".to_owned())),
             _ => Err(Problem::Missing(format!("no run {run}"))),
         }
@@ -94,6 +109,7 @@ impl Content for Described {
 pub(crate) struct Running {
     pub address: SocketAddr,
     pub looks: Arc<AtomicUsize>,
+    pub slow: Arc<Slow>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -102,8 +118,10 @@ impl Running {
     /// Starts a server on a free port.
     pub(crate) fn start(token: Option<Token>, limits: Limits) -> Self {
         let looks = Arc::new(AtomicUsize::new(0));
+        let slow = Arc::<Slow>::default();
         let content = Described {
             looks: Arc::clone(&looks),
+            slow: Arc::clone(&slow),
         };
         let settings = Settings {
             address: "127.0.0.1:0".parse().unwrap(),
@@ -119,6 +137,7 @@ impl Running {
         Self {
             address,
             looks,
+            slow,
             stop,
             thread: Some(thread),
         }

@@ -74,6 +74,7 @@ fn a_browser_logs_in_with_a_form_and_gets_a_cookie_that_is_not_the_token() {
 fn a_server_that_others_reach_does_not_start_without_a_token() {
     let content = Described {
         looks: std::sync::Arc::default(),
+        slow: std::sync::Arc::default(),
     };
     let settings = Settings {
         address: "0.0.0.0:0".parse().unwrap(),
