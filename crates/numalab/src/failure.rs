@@ -2,6 +2,7 @@
 
 use linux::private_folder::PrivateFolderError;
 use model::exit::ExitCode;
+use model::shell_word;
 
 /// The hint for a journal with a line that numalab did not write.
 pub(crate) const NOT_OURS: &str = "check journal.jsonl in the state directory: another program \
@@ -100,14 +101,14 @@ fn advice_on_state_folder(error: &PrivateFolderError) -> String {
             "use a directory that you own: XDG_STATE_HOME=DIRECTORY".to_owned()
         }
         PrivateFolderError::Writable { path, .. } => format!(
-            "check its contents, then run: chmod go-w '{}'; or use another directory: \
+            "check its contents, then run: chmod go-w {}; or use another directory: \
              XDG_STATE_HOME=DIRECTORY",
-            path.display()
+            shell_word(&path.display().to_string())
         ),
         PrivateFolderError::AnotherKind { path, .. } => format!(
-            "check what it is and move it away: '{}'; or use another directory: \
+            "check what it is and move it away: {}; or use another directory: \
              XDG_STATE_HOME=DIRECTORY",
-            path.display()
+            shell_word(&path.display().to_string())
         ),
         PrivateFolderError::Refused { .. } => {
             "use a writable directory: XDG_STATE_HOME=DIRECTORY".to_owned()

@@ -33,6 +33,7 @@ mod run;
 mod server_kind;
 mod server_settings;
 mod session_load;
+mod shell_word;
 mod snapshot;
 mod threads;
 mod time_model;
@@ -98,6 +99,7 @@ pub use run::{
 pub use server_kind::{ServerFacts, ServerKind};
 pub use server_settings::ServerSettings;
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
+pub use shell_word::shell_word;
 pub use snapshot::{
     Allocations, InstanceSnapshot, MachineSnapshot, MemorySnapshot, MemorySource, NodeSnapshot,
     OpenedSnapshot, OpenedSubject, Pressure, ProcessSnapshot, SegmentSnapshot, Snapshot,

@@ -3,7 +3,7 @@
 use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
-use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment};
+use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, shell_word};
 use relocation::{BalanceLimits, BalancePlan, BalanceSegment, Balanced, Claims, Course};
 use relocation::{MoveError, PartKind};
 use residency::instances::Target;
@@ -165,7 +165,8 @@ fn conclusion(report: &BalanceReport) -> Result<(), Failure> {
             let message = "the kernel took no sample of who uses the memory, and moved nothing";
             let advice = format!(
                 "it samples processes that use CPU time and have the memory mapped for writing; \
-                 `numalab move {target} --shared --to near-cpus` needs no samples"
+                 `numalab move {} --shared --to near-cpus` needs no samples",
+                shell_word(target)
             );
             Err(Failure::new(ExitCode::PlacementNotHonoured, message).advise(advice))
         }

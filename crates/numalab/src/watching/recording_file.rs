@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use live::recording::{Header, RecordingError, Writer};
-use model::Snapshot;
 use model::exit::ExitCode;
+use model::{Snapshot, shell_word};
 
 use super::Shown;
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ impl RecordingFile {
         finished.map_err(|error| cannot_write(&path, &error))?;
         output::talk(&format!(
             "recorded {snapshots} snapshots; show them: numalab watch --replay {}",
-            path.display()
+            shell_word(&path.display().to_string())
         ));
         Ok(())
     }

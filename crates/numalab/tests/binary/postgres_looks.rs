@@ -6,6 +6,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use model::shell_word;
 use serde_json::Value;
 
 use crate::laboratory::Laboratory;
@@ -72,7 +73,7 @@ fn to_root_nothing_of_a_server_is_missing_and_others_learn_what_shows_more() {
     let found = Laboratory::of(NOBODY).document(&doctor);
     let fix = incomplete(&found).unwrap()["fix"].to_string();
     assert!(
-        fix.contains(&format!("sudo numalab doctor '{target}'")),
+        fix.contains(&format!("sudo numalab doctor {}", shell_word(&target))),
         "{fix}"
     );
     laboratory.nothing_is_left();

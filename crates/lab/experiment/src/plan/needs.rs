@@ -1,5 +1,7 @@
 //! Checks what an experiment needs of a machine before any case is planned.
 
+use model::shell_word;
+
 use super::cannot::Cannot;
 use super::host::Host;
 use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
@@ -73,7 +75,8 @@ fn advice_without_nodes(definition: &Definition) -> String {
     let guest = shape.map(|shape| {
         format!(
             "try it, without measuring, in an emulated guest: cargo xtask guest --shape {shape} \
-             -- numalab run {name}"
+             -- numalab run {}",
+            shell_word(name)
         )
     });
     guest.unwrap_or_default()

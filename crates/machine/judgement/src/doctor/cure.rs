@@ -1,9 +1,8 @@
 //! How shared memory is spread when a server is started again.
 
-use model::{NodeSet, SegmentKind};
+use model::{NodeSet, SegmentKind, shell_word};
 
 use super::input::DoctorInput;
-use super::shell_word::shell_word;
 
 /// The nodes over which to spread the target's memory: the database nodes that all its processes
 /// may use, or all database nodes when that leaves fewer than two.

@@ -1,10 +1,9 @@
 //! Where the cached pages of programs and data files lie: on the node of the process that read the
 //! file first, where they stay.
 
-use model::{ByteSize, Residency, SegmentKind};
+use model::{ByteSize, Residency, SegmentKind, shell_word};
 
 use super::memory::{nodes_used, source};
-use super::shell_word::shell_word;
 use crate::found::{Found, fact};
 
 /// The largest files that a finding names.

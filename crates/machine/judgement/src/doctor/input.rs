@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use linux::node_numastat::{self, Numastat};
 use linux::{Root, proc_stat, proc_status};
-use model::{NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topology};
+use model::{NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topology, shell_word};
 
 use super::memory::shared;
-use super::shell_word::shell_word;
 use placement::evidence::policy_of_process;
 
 /// The settings that a server reports.

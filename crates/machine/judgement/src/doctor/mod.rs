@@ -11,7 +11,6 @@ pub(crate) mod pools;
 pub(crate) mod postgres_server;
 #[cfg(test)]
 pub(crate) mod samples;
-pub(crate) mod shell_word;
 pub(crate) mod sight;
 pub(crate) mod skew;
 pub(crate) mod threads;

@@ -1,11 +1,10 @@
 //! `kernel.numa_balancing` on for shared memory that it does not move.
 
-use model::{ByteSize, Layout, Severity};
+use model::{ByteSize, Layout, Severity, shell_word};
 
 use super::row::{Check, Row};
 use crate::doctor::cure::{nodes_to_spread_over, spread_at_restart};
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
-use crate::doctor::shell_word::shell_word;
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 

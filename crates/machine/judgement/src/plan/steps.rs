@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use model::{ByteSize, CurePlan};
+use model::{ByteSize, CurePlan, shell_word};
 use placement::Destination;
 
 use super::candidates::Candidate;
 use super::patient::Patient;
 use crate::doctor::DoctorInput;
 use crate::doctor::cure::{restarted_with, spread_at_restart};
-use crate::doctor::shell_word::shell_word;
 
 /// Fills in the steps of a plan.
 pub(crate) fn add_steps(

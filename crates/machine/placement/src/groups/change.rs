@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use journal::{Change, Journal};
 use linux::{Root, control_group, proc_stat, systemd};
-use model::{CpuSet, NodeSet};
+use model::{CpuSet, NodeSet, shell_word};
 
 use super::changes::{GroupNamed, MemberMoved};
 use super::create::{self, Order};
@@ -205,8 +205,9 @@ pub fn find(root: &Root, journal: &Journal, target: &str) -> Result<Group, Error
             .find(|part| part.contains('.'))
             .unwrap_or("UNIT");
         return Err(refused(format!(
-            "it belongs to systemd; use systemctl set-property {unit} AllowedCPUs=LIST \
-             AllowedMemoryNodes=LIST"
+            "it belongs to systemd; use systemctl set-property -- {} AllowedCPUs=LIST \
+             AllowedMemoryNodes=LIST",
+            shell_word(unit)
         )));
     }
     list::read(target.to_owned(), vec![directory], None)

@@ -61,7 +61,10 @@ pub(crate) fn first_touch_content(touch: &FirstTouch) -> Markup {
     let shown = &touch.segments[..touch.segments.len().min(SEGMENTS_MAX)];
     html! {
         @for sentence in first_touch_sentences(touch) { p.lead { (cut(&sentence)) } }
-        @if let Some(fix) = first_touch_fix(touch) { p { "Fix: " (cut(&fix)) "." } }
+        @if let Some(fix) = first_touch_fix(touch) {
+            p { "Fix: " (cut(&fix.sentence)) }
+            @if let Some(command) = &fix.command { pre { (cut(command)) } }
+        }
         p.muted { "Target " (cut(&touch.target)) ", " (format!("{:.1}", touch.seconds)) " s." }
         @if !touch.complete {
             div.warning {

