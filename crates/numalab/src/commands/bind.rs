@@ -11,7 +11,7 @@ use placement::pool_reservations::{reserved, share};
 
 use super::bind_scope::Scope;
 use super::bind_watch::{self, Watch};
-use super::started_program::end_unstarted;
+use super::started_program::{Follower, end_unstarted};
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::BindArguments;
@@ -21,8 +21,14 @@ pub(crate) fn run(arguments: &BindArguments) -> Result<(), Failure> {
     let root = Root::live();
     let mut machine = Machine::read(&root)?;
     let before = Saved::now()?;
-    let scope = Scope::take(&root, arguments)?;
-    let started = start(arguments, &root, &mut machine, &before, &scope);
+    let mut scope = Scope::find(&root, arguments)?;
+    // Outside of the scope, whose limit it would be subject to.
+    let follower = match arguments.verify || scope.is_temporary() {
+        true => Some(Follower::prepare()?),
+        false => None,
+    };
+    scope.enter(&root, arguments)?;
+    let started = start(arguments, &root, &mut machine, &before, &scope, follower);
     // `start` returns only on failure.
     started.inspect_err(|_| {
         let _ = scope.end();
@@ -35,6 +41,7 @@ fn start(
     machine: &mut Machine,
     before: &Saved,
     scope: &Scope,
+    follower: Option<Follower>,
 ) -> Result<(), Failure> {
     if let Some(group) = &scope.group {
         machine.cpus_allowed = group.cpus.clone();
@@ -43,10 +50,10 @@ fn start(
     let order = Order::new(root, &arguments.request(), machine)?;
     let in_force = placement::bind::apply(root, &order)?;
     let lints = lint(arguments, root, machine, &order, &in_force)?;
-    if !arguments.verify && !scope.is_temporary() {
+    let Some(follower) = follower else {
         let error = linux::process::exec(&arguments.command);
         return Err(end_unstarted(&arguments.command, &error));
-    }
+    };
     let group_nodes = scope.group.as_ref().map(|group| group.memory_nodes.clone());
     let group_cpus = scope.group.as_ref().map(|group| group.cpus.clone());
     let asked = BindAsked {
@@ -56,7 +63,7 @@ fn start(
         group: arguments.group.clone(),
         cpu_limit: arguments.cpu_limit,
     };
-    bind_watch::run(&Watch {
+    let watch = Watch {
         arguments,
         machine,
         order,
@@ -65,7 +72,8 @@ fn start(
         lints,
         before,
         scope,
-    })
+    };
+    bind_watch::run(&watch, follower)
 }
 
 /// Warns of doubtful placements and returns the warnings for the report.

@@ -16,50 +16,59 @@ use crate::state_folder::StateFolder;
 pub(super) struct Scope {
     /// The group, as found before the start.
     pub group: Option<Group>,
+    /// The limit to create, in CPUs.
+    limit_asked: Option<f64>,
     limit: Option<Limit>,
     joined: Vec<Joined>,
 }
 
 impl Scope {
-    /// Finds the group or creates the limit, and moves this process into it.
-    pub(super) fn take(root: &Root, arguments: &BindArguments) -> Result<Self, Failure> {
-        let mut taken = Scope::default();
-        if let Some(name) = &arguments.group {
-            let group = groups::find(root, &journal()?, name)?;
-            match (&group.unit, arguments.in_scope) {
-                (_, true) => {}
-                (Some(unit), false) => {
-                    return Err(scope::become_one("bind", &[format!("--slice={unit}")]));
-                }
-                (None, false) => taken.joined.push(groups::join(root, &group.directories)?),
+    /// Finds the group. Where systemd must put this process into one, becomes that process.
+    pub(super) fn find(root: &Root, arguments: &BindArguments) -> Result<Self, Failure> {
+        let group = arguments.group.as_ref();
+        let group = group.map(|name| Ok::<_, Failure>(groups::find(root, &journal()?, name)?));
+        let found = Scope {
+            group: group.transpose()?,
+            limit_asked: arguments.cpu_limit.filter(|_| !arguments.in_scope),
+            ..Scope::default()
+        };
+        let unit = found.group.as_ref().and_then(|group| group.unit.as_ref());
+        match (unit, found.limit_asked) {
+            (Some(unit), _) if !arguments.in_scope => {
+                Err(scope::become_one("bind", &[format!("--slice={unit}")]))
             }
-            taken.group = Some(group);
-        }
-        match arguments.cpu_limit.filter(|_| !arguments.in_scope) {
-            None => {}
-            Some(limit) if systemd::is_booted(root) => {
+            (_, Some(limit)) if systemd::is_booted(root) => {
                 let quota = format!("--property=CPUQuota={}%", limit * 100.0);
-                return Err(scope::become_one("bind", &[quota]));
+                Err(scope::become_one("bind", &[quota]))
             }
-            Some(limit) => {
-                let limit = Limit::create(root, &journal()?, limit)?;
-                let joined = groups::join(root, std::slice::from_ref(&limit.directory));
-                taken.limit = Some(limit);
-                match joined {
-                    Ok(joined) => taken.joined.push(joined),
-                    Err(error) => {
-                        taken.end()?;
-                        return Err(error.into());
-                    }
-                }
+            _ => Ok(found),
+        }
+    }
+
+    /// Creates the limit, and moves this process into it or into the group.
+    pub(super) fn enter(&mut self, root: &Root, arguments: &BindArguments) -> Result<(), Failure> {
+        if let Some(group) = self.group.as_ref().filter(|_| !arguments.in_scope) {
+            self.joined.push(groups::join(root, &group.directories)?);
+        }
+        let Some(limit) = self.limit_asked else {
+            return Ok(());
+        };
+        let limit = Limit::create(root, &journal()?, limit)?;
+        let joined = groups::join(root, std::slice::from_ref(&limit.directory));
+        self.limit = Some(limit);
+        match joined {
+            Ok(joined) => self.joined.push(joined),
+            Err(error) => {
+                self.end()?;
+                return Err(error.into());
             }
         }
-        Ok(taken)
+        Ok(())
     }
 
     /// Whether something must be removed after the program has ended.
     pub(super) fn is_temporary(&self) -> bool {
-        self.limit.is_some()
+        self.limit_asked.is_some()
     }
 
     /// Moves numalab itself back to its previous cgroup; the program stays.

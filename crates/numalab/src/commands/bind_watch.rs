@@ -5,9 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use linux::child::{Child, ChildEvent};
-use linux::group_witness::GroupWitness;
-use linux::signal_queue::SignalQueue;
+use linux::child::ChildEvent;
 use linux::{Root, proc_status};
 use model::exit::ExitCode;
 use model::{BindAsked, BindReport, Finding, Topology};
@@ -15,7 +13,7 @@ use placement::bind::{InForce, Look, Machine, Order, Saved, contradictions};
 use residency::instances::{self, Target};
 
 use super::bind_scope::Scope;
-use super::started_program::{Companion, end_as, end_unstarted, follow};
+use super::started_program::{Companion, Follower, end_unstarted};
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::{BindArguments, Trigger};
@@ -52,35 +50,27 @@ pub(super) struct Watch<'a> {
 
 /// Starts the program and waits until it ends. Then ends this process as the program ended, or with
 /// the exit code of a placement that was not honoured. Returns only if numalab itself failed.
-pub(super) fn run(watch: &Watch<'_>) -> Result<(), Failure> {
-    let report_file = open_report(watch.arguments)?;
-    let queue = SignalQueue::new()
-        .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
+pub(super) fn run(watch: &Watch<'_>, follower: Follower) -> Result<(), Failure> {
+    // Whatever fails here fails before the program runs.
+    let mut looker = Looker::new(watch, open_report(watch.arguments)?)?;
     let command = &watch.arguments.command;
-    let child = Child::start(command, &queue).map_err(|error| {
+    let program = follower.start(command).map_err(|error| {
         // The program did not start: remove its limit. The journal records what cannot be removed.
         let _ = watch.scope.end();
         end_unstarted(command, &error)
     })?;
     watch.scope.leave();
     watch.before.restore();
-    let mut witness = GroupWitness::start().map_err(|error| {
-        let message = format!("cannot start a process to watch signals: {error}");
-        Failure::new(ExitCode::MachineCannot, message)
-    })?;
-    let mut looker = Looker::new(watch, &child, report_file)?;
-    let end = follow(&child, &queue, &mut witness, &mut looker)?;
-    // `exit` runs no destructors.
-    drop(witness);
-    drop(queue);
-    looker.finish(end)?;
+    looker.begin(program.pid());
+    let ended = program.follow(&mut looker)?;
+    looker.finish(ended.event)?;
     watch.scope.end()?;
     let honoured = looker.report.honoured;
-    if end == ChildEvent::Exited(0) && !honoured {
+    if ended.is_success() && !honoured {
         // The report says why.
         std::process::exit(i32::from(ExitCode::PlacementNotHonoured.number()))
     }
-    end_as(end);
+    ended.end_as();
     Ok(())
 }
 
@@ -152,28 +142,22 @@ impl Companion for Looker<'_> {
 }
 
 impl<'a> Looker<'a> {
-    fn new(
-        watch: &'a Watch<'a>,
-        child: &Child,
-        report_file: Option<File>,
-    ) -> Result<Self, Failure> {
+    fn new(watch: &'a Watch<'a>, report_file: Option<File>) -> Result<Self, Failure> {
         let words = watch.arguments.command.iter();
         let report = BindReport {
             command: words
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
-            pid: child.pid(),
             asked: watch.asked.clone(),
             lints: watch.lints.clone(),
             honoured: !watch.arguments.verify,
             ..BindReport::default()
         };
-        let started = Instant::now();
         Ok(Looker {
             watch,
-            target: Target::Process(child.pid()),
+            target: Target::Process(0),
             topology: topology::read(&Root::live())?,
-            started,
+            started: Instant::now(),
             next: FIRST_LOOK,
             next_look: Duration::ZERO,
             last: None,
@@ -181,6 +165,13 @@ impl<'a> Looker<'a> {
             report_file,
             reported: !watch.arguments.verify,
         })
+    }
+
+    /// The program was started as this process.
+    fn begin(&mut self, pid: u32) {
+        self.target = Target::Process(pid);
+        self.report.pid = pid;
+        self.started = Instant::now();
     }
 
     fn look(&mut self, at: Duration) {

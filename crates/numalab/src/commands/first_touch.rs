@@ -10,16 +10,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use firsttouch::{Blocks, GroupTouches, Look, LookError};
 use linux::Root;
-use linux::child::{Child, ChildEvent};
-use linux::group_witness::GroupWitness;
-use linux::signal_queue::SignalQueue;
 use model::exit::ExitCode;
 use model::{FirstTouch, RelationResidency, TouchedRelation};
 use postgresql::RelationsOrder;
 use report::TextOptions;
 use residency::instances::Target;
 
-use super::started_program::{Companion, end_as, end_unstarted, follow};
+use super::started_program::{Companion, Follower, end_unstarted};
 use crate::argument_values::seconds;
 use crate::failure::Failure;
 use crate::{interrupt, output};
@@ -121,14 +118,14 @@ fn at_target(
 fn at_program(root: &Root, arguments: &FirstTouchArguments, output: Output) -> Result<(), Failure> {
     let topology = topology::read(root)?;
     let order = relations_order(arguments, None)?;
-    let queue = SignalQueue::new()
-        .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
+    let follower = Follower::prepare()?;
     let mut look = Look::at_next_program(root, &topology, buffer_bytes(arguments))?;
     let words = &arguments.command;
-    let child = Child::start(words, &queue).map_err(|error| end_unstarted(words, &error))?;
+    let started = follower.start(words);
+    let running = started.map_err(|error| end_unstarted(words, &error))?;
     let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let program = Path::new(&words[0]).file_name().unwrap_or_default();
-    look.follow_program(child.pid(), &program.to_string_lossy());
+    look.follow_program(running.pid(), &program.to_string_lossy());
     let mut looking = Looking {
         root,
         order,
@@ -138,16 +135,9 @@ fn at_program(root: &Root, arguments: &FirstTouchArguments, output: Output) -> R
         started: Instant::now(),
         duration: arguments.duration.unwrap_or(Duration::MAX),
     };
-    let mut witness = GroupWitness::start().map_err(|error| {
-        let message = format!("cannot start a process to watch signals: {error}");
-        Failure::new(ExitCode::MachineCannot, message)
-    })?;
-    let end: ChildEvent = follow(&child, &queue, &mut witness, &mut looking)?;
-    // `exit` runs no destructors.
-    drop(witness);
-    drop(queue);
+    let ended = running.follow(&mut looking)?;
     looking.finish()?;
-    end_as(end);
+    ended.end_as();
     Ok(())
 }
 

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::laboratory::{Laboratory, binary};
 use crate::patience::until;
+use crate::unmet_need::is_root;
+use crate::user::User;
 
 /// Prints the CPUs that the program may use, and its policy.
 const SHOW: &str = "grep Cpus_allowed_list /proc/self/status; grep stack /proc/self/numa_maps";
@@ -230,6 +232,64 @@ fn a_signal_to_the_whole_group_reaches_the_program_once() {
     under_way.signal(Signal::TERM);
     let finished = under_way.finish().with_code(42);
     assert_eq!(finished.stdout.matches("one").count(), 6);
+}
+
+/// A user with no other process, so that a limit of processes counts those of the test.
+const LONELY: User = User(61_834);
+
+#[test]
+fn a_program_that_cannot_be_followed_is_not_started() {
+    if !is_root("a_program_that_cannot_be_followed_is_not_started") {
+        return;
+    }
+    // No process more: not the one that watches signals; then not the program.
+    let check = |processes: &str, code: i32, expected: &str| {
+        let mut laboratory = Laboratory::of(LONELY);
+        laboratory.launch_behind(&["prlimit", &format!("--nproc={processes}")]);
+        let mark = laboratory.state().join("started");
+        let script = format!("touch {}; exec sleep 600", mark.display());
+        let finished = laboratory.run(&["bind", "--verify", "--", "sh", "-c", &script]);
+        finished.with_code(code).says(&[expected]);
+        laboratory.no_process_is_left();
+        assert!(!mark.exists());
+    };
+    check("1", 3, "cannot start a process to watch signals: ");
+    check("2", 126, "cannot start sh: ");
+}
+
+#[test]
+fn numalab_waits_for_the_program_whatever_fails_meanwhile() {
+    let laboratory = Laboratory::new();
+    let wait = "until [ -e go ]; do sleep 0.01; done; touch done; exit ";
+    for (name, status, code) in [("good", 0, 9), ("bad", 7, 7)] {
+        for file in ["go", "done"] {
+            let _ = std::fs::remove_file(laboratory.folder().join(file));
+        }
+        let script = format!("{wait}{status}");
+        let words = [
+            "bind",
+            "--verify",
+            "--after",
+            "0.05",
+            "--report",
+            "/dev/full",
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ];
+        let mut under_way = laboratory.start(&words);
+        until("numalab says what failed", || {
+            assert!(!under_way.has_ended(), "{name}: {}", under_way.stderr());
+            let said = under_way.stderr();
+            said.contains("cannot write the report: ").then_some(())
+        });
+        assert!(under_way.stderr().contains("; the program goes on"));
+        laboratory.file("go", "");
+        under_way.finish().with_code(code);
+        assert!(laboratory.folder().join("done").exists(), "{name}");
+    }
+    laboratory.nothing_is_left();
 }
 
 #[test]
