@@ -2,13 +2,15 @@
 //! are opened without following links, and refused when another user owns them, may write them, or
 //! could put another folder in their place.
 
-use std::fs::{self, DirBuilder, File, Metadata};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, readlinkat, unlinkat};
 use rustix::io::Errno;
 
 use crate::{Root, capabilities};
@@ -17,6 +19,9 @@ use crate::{Root, capabilities};
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
+
+/// Links that are followed on the way, as many as the kernel follows (path_resolution(7)).
+const LINKS_MAX: usize = 40;
 
 /// Why a folder or a file in it cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -82,28 +87,8 @@ impl PrivateFolder {
     /// # Errors
     /// When it is a link, or other users could have written to it.
     pub fn open(path: &Path) -> Result<Option<Self>, PrivateFolderError> {
-        let path = std::path::absolute(path).map_err(refused(path))?;
-        let (parent, name) = parted(&path)?;
-        if !check_above(parent)? {
-            return Ok(None);
-        }
-        // Resolve links above the folder: their targets were checked.
-        let parent = parent.canonicalize().map_err(refused(parent))?;
-        let path = parent.join(name);
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-        let folder = match openat(CWD, &path, flags, Mode::empty()) {
-            Ok(folder) => folder,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP | Errno::NOTDIR) => {
-                let expected = "folder";
-                return Err(PrivateFolderError::AnotherKind { path, expected });
-            }
-            Err(cause) => return Err(refused(&path)(cause.into())),
-        };
-        let file = File::from(folder);
-        check(&path, &file.metadata().map_err(refused(&path))?)?;
-        let folder = file.into();
-        Ok(Some(PrivateFolder { folder, path }))
+        let folder = Walk::to(path, IfMissing::Stop)?;
+        folder.map(Self::at).transpose()
     }
 
     /// Opens a folder; creates it and any missing parents for this user alone.
@@ -111,13 +96,18 @@ impl PrivateFolder {
     /// # Errors
     /// As [`Self::open`], or when it cannot be created.
     pub fn open_or_make(path: &Path) -> Result<Self, PrivateFolderError> {
-        if let Some(folder) = Self::open(path)? {
-            return Ok(folder);
-        }
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(refused(path))?;
+        let folder = Walk::to(path, IfMissing::Make)?;
         let gone = || refused(path)(io::ErrorKind::NotFound.into());
-        Self::open(path)?.ok_or_else(gone)
+        Self::at(folder.ok_or_else(gone)?)
+    }
+
+    fn at(Walk { folder, path }: Walk) -> Result<Self, PrivateFolderError> {
+        check(&path, &folder.metadata().map_err(refused(&path))?)?;
+        // The same folder, for reading.
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        let folder = openat(&folder, ".", flags, Mode::empty());
+        let folder = folder.map_err(|cause| refused(&path)(cause.into()))?;
+        Ok(PrivateFolder { folder, path })
     }
 
     /// Opens a file in it for reading; `None` when there is none.
@@ -160,12 +150,21 @@ impl PrivateFolder {
     /// # Errors
     /// For the first entry that other users could have written.
     pub fn check_files(&self) -> Result<(), PrivateFolderError> {
-        let entries = fs::read_dir(&self.path).map_err(refused(&self.path))?;
-        for entry in entries.flatten() {
-            let path = entry.path();
+        let cannot = |cause: Errno| refused(&self.path)(cause.into());
+        for entry in Dir::read_from(&self.folder).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
             // Entries that are gone by now need no check.
-            if let Ok(status) = fs::metadata(&path) {
-                check(&path, &status)?;
+            if let Ok(opened) = openat(&self.folder, name, flags, Mode::empty()) {
+                let path = self.path.join(name);
+                check(
+                    &path,
+                    &File::from(opened).metadata().map_err(refused(&path))?,
+                )?;
             }
         }
         Ok(())
@@ -194,14 +193,137 @@ impl PrivateFolder {
     }
 }
 
+/// What to do where a folder on the way does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfMissing {
+    Stop,
+    Make,
+}
+
+/// A walk from the root of the file system, one name at a time. Each folder is checked through the
+/// descriptor in which the next name is looked up, so that what was checked is what is used,
+/// whatever is renamed meanwhile.
+struct Walk {
+    folder: File,
+    /// Its path, without links.
+    path: PathBuf,
+}
+
+impl Walk {
+    /// Walks to the folder at the end of the path, which is not checked itself; `None` when there
+    /// is none.
+    fn to(path: &Path, if_missing: IfMissing) -> Result<Option<Self>, PrivateFolderError> {
+        let asked = std::path::absolute(path).map_err(refused(path))?;
+        if asked.file_name().is_none() {
+            return Err(refused(path)(io::ErrorKind::InvalidInput.into()));
+        }
+        // The names still to come, the next one last.
+        let mut names = reversed(&asked);
+        let mut walk = Walk::root()?;
+        let mut links = 0;
+        while let Some(name) = names.pop() {
+            let status = walk.folder.metadata().map_err(refused(&walk.path))?;
+            check_above(&walk.path, &status)?;
+            let Some(next) = walk.next(&name, if_missing)? else {
+                return Ok(None);
+            };
+            let path = walk.path.join(&name);
+            let status = next.metadata().map_err(refused(&path))?;
+            if status.is_symlink() && !names.is_empty() {
+                check_owner_above(&path, &status)?;
+                links += 1;
+                let target = target(&next, &path, links)?;
+                names.extend(reversed(&target));
+                if target.is_absolute() {
+                    walk = Walk::root()?;
+                }
+            } else if status.is_dir() {
+                walk.enter(&name, next);
+            } else if names.is_empty() {
+                let expected = "folder";
+                return Err(PrivateFolderError::AnotherKind { path, expected });
+            } else {
+                return Err(refused(&path)(Errno::NOTDIR.into()));
+            }
+        }
+        Ok(Some(walk))
+    }
+
+    fn root() -> Result<Self, PrivateFolderError> {
+        let path = PathBuf::from("/");
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, &path, flags, Mode::empty());
+        let folder = folder.map_err(|cause| refused(&path)(cause.into()))?;
+        let folder = folder.into();
+        Ok(Walk { folder, path })
+    }
+
+    /// Looks a name up, without following it.
+    fn next(
+        &self,
+        name: &OsStr,
+        if_missing: IfMissing,
+    ) -> Result<Option<File>, PrivateFolderError> {
+        let cannot = |cause: Errno| refused(&self.path.join(name))(cause.into());
+        match (self.look_up(name), if_missing) {
+            (Ok(found), _) => Ok(Some(found.into())),
+            // What may not be entered is as good as missing.
+            (Err(Errno::NOENT | Errno::ACCESS), IfMissing::Stop) => Ok(None),
+            (Err(Errno::NOENT), IfMissing::Make) => {
+                match mkdirat(&self.folder, name, Mode::RWXU) {
+                    // Another numalab may have made it meanwhile.
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(cause) => return Err(cannot(cause)),
+                }
+                self.look_up(name)
+                    .map(|found| Some(found.into()))
+                    .map_err(cannot)
+            }
+            (Err(cause), _) => Err(cannot(cause)),
+        }
+    }
+
+    fn look_up(&self, name: &OsStr) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // First as a folder, which mounts what is mounted on demand (open(2), O_PATH).
+        match openat(&self.folder, name, flags | OFlags::DIRECTORY, Mode::empty()) {
+            Err(Errno::NOTDIR) => openat(&self.folder, name, flags, Mode::empty()),
+            opened => opened,
+        }
+    }
+
+    fn enter(&mut self, name: &OsStr, folder: File) {
+        self.folder = folder;
+        match name == ".." {
+            true => drop(self.path.pop()),
+            false => self.path.push(name),
+        }
+    }
+}
+
+/// Where an open link leads, which is one of so many on the way.
+fn target(link: &File, path: &Path, links: usize) -> Result<PathBuf, PrivateFolderError> {
+    let read = match links > LINKS_MAX {
+        true => Err(Errno::LOOP),
+        false => readlinkat(link, "", Vec::new()),
+    };
+    let read = read.map_err(|cause| refused(path)(cause.into()))?;
+    Ok(PathBuf::from(OsString::from_vec(read.into_bytes())))
+}
+
+/// The names of a path, the first one last.
+fn reversed(path: &Path) -> Vec<OsString> {
+    let names = path.components().rev().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    });
+    names.collect()
+}
+
 fn refused(path: &Path) -> impl FnOnce(io::Error) -> PrivateFolderError {
     let path = path.to_owned();
     |cause| PrivateFolderError::Refused { path, cause }
-}
-
-fn parted(path: &Path) -> Result<(&Path, &std::ffi::OsStr), PrivateFolderError> {
-    let parted = path.parent().zip(path.file_name());
-    parted.ok_or_else(|| refused(path)(io::ErrorKind::InvalidInput.into()))
 }
 
 /// Checks that this user owns it and no other user may write it.
@@ -222,38 +344,37 @@ fn check(path: &Path, status: &Metadata) -> Result<(), PrivateFolderError> {
     Ok(())
 }
 
-/// Checks that only root and this user can replace entries of these folders: those from the root of
-/// the file system down to `path`, or to the last of them that exists. Returns whether all of them
-/// exist.
+/// Checks that only root and this user can replace entries of a folder above.
 ///
 /// In a sticky folder, only its owner may remove an entry. For users other than root, write access
 /// of the group is accepted: many distributions give each user a private group.
-fn check_above(path: &Path) -> Result<bool, PrivateFolderError> {
-    let existing = path.ancestors().find(|above| above.exists());
-    let existing = existing.unwrap_or(Path::new("/"));
-    let real = existing.canonicalize().map_err(refused(existing))?;
-    let user = rustix::process::geteuid().as_raw();
-    let others = match user {
+fn check_above(path: &Path, status: &Metadata) -> Result<(), PrivateFolderError> {
+    check_owner_above(path, status)?;
+    let others = match rustix::process::geteuid().as_raw() {
         0 => GROUP_WRITES | OTHERS_WRITE,
         _ => OTHERS_WRITE,
     };
-    for above in real.ancestors() {
-        let status = fs::symlink_metadata(above).map_err(refused(above))?;
-        let (owner, mode) = (status.uid(), status.mode() & 0o7777);
-        let path = above.to_owned();
-        if owner != 0 && owner != user && !is_unknown_owner(owner) {
-            return Err(PrivateFolderError::OfAnother {
-                path,
-                owner,
-                mode,
-                user,
-            });
-        }
-        if mode & others != 0 && mode & STICKY == 0 {
-            return Err(PrivateFolderError::Writable { path, owner, mode });
-        }
+    let (owner, mode) = (status.uid(), status.mode() & 0o7777);
+    let path = path.to_owned();
+    match mode & others != 0 && mode & STICKY == 0 {
+        true => Err(PrivateFolderError::Writable { path, owner, mode }),
+        false => Ok(()),
     }
-    Ok(existing == path)
+}
+
+/// Checks that root or this user owns a folder above, or a link that leads to one.
+fn check_owner_above(path: &Path, status: &Metadata) -> Result<(), PrivateFolderError> {
+    let user = rustix::process::geteuid().as_raw();
+    let owner = status.uid();
+    match owner == 0 || owner == user || is_unknown_owner(owner) {
+        true => Ok(()),
+        false => Err(PrivateFolderError::OfAnother {
+            path: path.to_owned(),
+            owner,
+            mode: status.mode() & 0o7777,
+            user,
+        }),
+    }
 }
 
 /// Whether this owner stands for all users that are not mapped into our user namespace, such as the
@@ -268,8 +389,9 @@ fn is_unknown_owner(owner: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::{Read, Write};
-    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 
     use super::*;
 
@@ -384,6 +506,63 @@ mod tests {
         set_mode(above.path(), 0o707);
         assert!(message(PrivateFolder::open(&through.join("numalab"))).contains("by others"));
         set_mode(above.path(), 0o700);
+    }
+
+    #[test]
+    fn every_folder_and_link_on_the_way_is_checked() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("numalab");
+        PrivateFolder::open_or_make(&path).unwrap();
+        // The folder that a link is in, though it is not above its target.
+        let open = above.path().join("open");
+        fs::create_dir(&open).unwrap();
+        symlink("../numalab/..", open.join("back")).unwrap();
+        let back = open.join("back/numalab");
+        let found = PrivateFolder::open(&back).unwrap().unwrap();
+        assert_eq!(found.path, path.canonicalize().unwrap());
+        set_mode(&open, 0o707);
+        assert!(message(PrivateFolder::open(&back)).contains("open is writable by others"));
+        // Links in a circle, and what is no folder, lead nowhere.
+        symlink("circle", above.path().join("circle")).unwrap();
+        let circle = above.path().join("circle/numalab");
+        assert!(message(PrivateFolder::open(&circle)).contains("circle: Too many levels"));
+        fs::write(above.path().join("file"), "x").unwrap();
+        let below = above.path().join("file/numalab");
+        for said in [
+            message(PrivateFolder::open(&below)),
+            message(PrivateFolder::open_or_make(&below)),
+        ] {
+            assert!(said.contains("file: Not a directory"), "{said}");
+        }
+        // What a link misses is made where it leads.
+        symlink("made", above.path().join("missing")).unwrap();
+        let made = above.path().join("missing/numalab");
+        assert!(PrivateFolder::open(&made).unwrap().is_none());
+        PrivateFolder::open_or_make(&made).unwrap();
+        assert!(above.path().join("made/numalab").is_dir());
+        assert!(message(PrivateFolder::open(Path::new("/"))).contains("invalid"));
+    }
+
+    /// A link in a sticky folder is its owner's, who could lead others astray with it (proc(5),
+    /// `protected_symlinks`).
+    #[test]
+    fn a_link_of_another_user_is_not_followed() {
+        if rustix::process::geteuid().as_raw() != 0 {
+            let test = "a_link_of_another_user_is_not_followed";
+            return testing::not_run(test, testing::Need::Root, "only root gives files away");
+        }
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("home/numalab");
+        PrivateFolder::open_or_make(&path).unwrap();
+        let sticky = above.path().join("sticky");
+        fs::create_dir(&sticky).unwrap();
+        set_mode(&sticky, 0o1777);
+        symlink("../home", sticky.join("link")).unwrap();
+        let through = sticky.join("link/numalab");
+        PrivateFolder::open(&through).unwrap().unwrap();
+        lchown(sticky.join("link"), Some(OTHER), None).unwrap();
+        let said = message(PrivateFolder::open(&through));
+        assert!(said.contains("link belongs to user 65534"), "{said}");
     }
 
     #[test]
