@@ -26,35 +26,6 @@ pub(crate) struct Arguments {
     pub command: Command,
 }
 
-/// Parses the command line; ends the program on an error, and after help.
-pub(crate) fn of_command_line() -> Command {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    alone(&words).unwrap_or_else(|| Arguments::parse_from(words).command)
-}
-
-/// Parses the command line of a command that is compared with a peer which starts fast, without the
-/// options of all other commands: to make those takes half as long as numactl takes in all. `None`
-/// for another command, and for one that is not right.
-fn alone(words: &[OsString]) -> Option<Command> {
-    let words = words.get(1..)?;
-    match words.first()?.to_str()? {
-        "bind" => Some(Command::Bind(Box::new(arguments_of(words)?))),
-        "history" => arguments_of(words).map(Command::History),
-        "inspect" => arguments_of(words).map(Command::Inspect),
-        "move" => arguments_of(words).map(Command::Move),
-        "topology" => arguments_of(words).map(Command::Topology),
-        "undo" => arguments_of(words).map(Command::Undo),
-        _ => None,
-    }
-}
-
-/// The arguments that follow the name of a command; `None` if they are not right.
-fn arguments_of<A: Args>(words: &[OsString]) -> Option<A> {
-    let command = clap::Command::new("numalab").version(env!("CARGO_PKG_VERSION"));
-    let matches = A::augment_args(command).try_get_matches_from(words).ok()?;
-    A::from_arg_matches(&matches).ok()
-}
-
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -382,44 +353,4 @@ pub(crate) fn exit_codes() -> String {
         writeln!(text, "  {number:>3}  {meaning}").expect("writing to a string cannot fail");
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_alone_is_what_it_is_among_all() {
-        let check = |line: &str, is_right: bool| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let all = Arguments::try_parse_from(&words);
-            let alone = alone(&words).map(|it| format!("{it:?}"));
-            assert_eq!(alone.is_some(), is_right, "{line}");
-            if let Some(alone) = alone {
-                assert_eq!(alone, format!("{:?}", all.unwrap().command));
-            }
-        };
-        check("numalab bind --membind 0 -- true", true);
-        check(
-            "numalab bind -N 0 -m 0-1 --verify -- postgres -D /data",
-            true,
-        );
-        check("numalab history", true);
-        check("numalab history --limit 3 --json", true);
-        check("numalab inspect 17 --only-shared --sample", true);
-        check("numalab move 17 --to spread=0:2,1:1 --mib-per-s 8", true);
-        check("numalab topology --cpus --root /", true);
-        check("numalab undo --force", true);
-        // These end in the words of the whole command line, and its exit codes.
-        check("numalab move 17", false);
-        check("numalab move --help", false);
-        check("numalab undo --no-such-option", false);
-        check("numalab list", false);
-        check("numalab bind --membind", false);
-        check("numalab bind --help", false);
-        check("numalab bind --version", false);
-        check("numalab bind --membind x -- true", false);
-        check("numalab list bind", false);
-        check("numalab", false);
-    }
 }

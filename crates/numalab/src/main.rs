@@ -5,6 +5,7 @@ mod argument_values;
 mod arguments;
 mod capture;
 mod changes;
+mod command_line;
 mod commands;
 mod database_looks;
 mod databases;
@@ -49,7 +50,7 @@ use crate::arguments::Command;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    match dispatch(arguments::of_command_line()) {
+    match dispatch(command_line::of_this_process()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output::talk(&format!("numalab: {}", failure.message));

@@ -45,6 +45,14 @@ fn is_device() -> bool {
     status.is_ok_and(|status| status.file_type().is_char_device())
 }
 
+/// Writes help to stdout, with its emphasis if that is a terminal.
+pub(crate) fn help(text: &clap::builder::StyledStr) -> Result<(), Failure> {
+    match text_options().color {
+        true => data(&text.ansi().to_string()),
+        false => data(&text.to_string()),
+    }
+}
+
 /// Writes several lines to stderr; numalab itself made the line ends.
 pub(crate) fn talk_lines(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", report::plain_lines(text));

@@ -108,3 +108,36 @@ fn no_name_of_a_member_does_anything_to_a_terminal() {
     laboratory.run(&["group", "delete", &name]).with_code(0);
     laboratory.nothing_is_left();
 }
+
+/// A shell puts such names on the command line by itself (`*.html`).
+#[test]
+fn no_word_of_the_command_line_does_anything_to_a_terminal() {
+    let laboratory = Laboratory::new();
+    for words in [
+        &["import", "awr", "--no-such-option", NAME][..],
+        &["import", "awr", "a.html", &format!("--{NAME}")],
+        &[NAME],
+        &["undo", NAME],
+        &["undo", "--list", NAME],
+        &["bind", "--after", NAME, "--", "true"],
+        &["move", "1", "--to", NAME],
+        &["run", "--seconds", NAME],
+        &["latency", "--from", "x", NAME, "--curve", NAME],
+    ] {
+        let refused = shows_letters(laboratory.run(words).with_code(2));
+        assert_eq!(refused.stdout, "");
+        assert!(refused.stderr.starts_with("error: "), "{}", refused.stderr);
+    }
+    let refused = laboratory.run(&["undo", NAME]).with_code(2);
+    refused.says(&[
+        "invalid value 'x\\u{1b}[2J\\u{a}FORGED\\u{9b}2J\\u{202e}'",
+        "--help",
+    ]);
+    let help = laboratory.run(&["undo", "--help"]).with_code(0);
+    assert!(
+        help.stdout.starts_with("Undo what numalab changed"),
+        "{}",
+        help.stdout
+    );
+    assert_eq!(help.stderr, "");
+}
