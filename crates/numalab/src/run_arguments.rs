@@ -60,7 +60,7 @@ pub(crate) struct RunArguments {
     #[arg(long, hide = true)]
     pub in_scope: bool,
     /// Measure a running PostgreSQL server as it is: postgresql://ROLE@HOST/DATABASE. Needs --table
-    /// or --create.
+    /// or --create. What the URL lacks comes from where psql takes it (PGPASSWORD, ~/.pgpass, ...).
     #[arg(long, value_name = "URL", conflicts_with_all = ["experiment", "hold", "pg_bin"])]
     pub connect: Option<String>,
     /// With --connect: read this table, and write nothing.

@@ -18,7 +18,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// (backend_startup.c, `ProcessStartupPacket`).
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// The port of a URL without one.
-const PORT: u16 = 5432;
+pub(crate) const PORT: u16 = 5432;
 
 /// Checks that the server with this socket directory answers.
 ///

@@ -8,6 +8,7 @@ use server::{CacheMemory, Counters, Loaded, Opener, ServerPlan};
 
 use crate::buffers::{Allocation, BufferBlocks};
 use crate::kind::KIND;
+use crate::login::Login;
 use crate::prewarm::prewarm;
 use crate::session::SessionOrder;
 use crate::statement::hits_per_statement;
@@ -24,7 +25,7 @@ pub(crate) struct LoadedTables {
     version: Version,
     tables: Vec<Table>,
     /// How sessions connect.
-    config: postgres::Config,
+    login: Login,
     /// The postmaster, if it is a process of this machine.
     postmaster: Option<u32>,
     /// Whether it is a throw-away server.
@@ -38,7 +39,7 @@ impl LoadedTables {
     /// When a statement or the binding fails.
     pub(crate) fn ours(
         mut client: Client,
-        config: postgres::Config,
+        login: Login,
         postmaster: u32,
         plan: &ServerPlan,
         seed: u64,
@@ -64,7 +65,7 @@ impl LoadedTables {
             pid,
             version,
             tables,
-            config,
+            login,
             postmaster: Some(postmaster),
             is_ours: true,
         })
@@ -78,7 +79,7 @@ impl LoadedTables {
         mut client: Client,
         version: Version,
         tables: Vec<Table>,
-        config: postgres::Config,
+        login: Login,
         postmaster: Option<u32>,
     ) -> Result<Self, Error> {
         Ok(LoadedTables {
@@ -86,7 +87,7 @@ impl LoadedTables {
             client,
             version,
             tables,
-            config,
+            login,
             postmaster,
             is_ours: false,
         })
@@ -123,7 +124,7 @@ impl Loaded for LoadedTables {
         let orders = (0..)
             .zip(&self.tables)
             .map(|(session, table)| SessionOrder {
-                config: self.config.clone(),
+                login: self.login.clone(),
                 version: self.version.clone(),
                 table: table.clone(),
                 seed: unit(seed.wrapping_add(session)),

@@ -57,6 +57,14 @@ pub enum Error {
         /// What is wrong with it.
         cause: postgres::Error,
     },
+    /// A file of passwords may be read by others, so that it is not used.
+    #[error("the password file {} may be read by others (mode {mode:04o})", path.display())]
+    OpenPasswordFile {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
     /// The server is a standby, in which tables cannot be created.
     #[error("the server is a standby: cannot create tables in it")]
     Standby,
@@ -159,6 +167,7 @@ impl Error {
             | Error::NoBufferCacheExtension { .. } => ExitCode::MachineCannot,
             Error::NotInstalled { .. }
             | Error::Url { .. }
+            | Error::OpenPasswordFile { .. }
             | Error::Standby
             | Error::UnfitTable { .. } => ExitCode::Usage,
             Error::Load(error) => error.exit_code(),
@@ -203,6 +212,9 @@ impl Error {
                 "install its files (Debian: postgresql-NN, Red Hat: postgresqlNN-contrib), then \
                  run as a superuser: CREATE EXTENSION pg_buffercache;",
             ),
+            Error::OpenPasswordFile { .. } => {
+                Some("let only its owner read it, as libpq requires: chmod 0600 ~/.pgpass")
+            }
             Error::Url { .. } => Some("use a URL such as postgresql://ROLE@HOST:PORT/DATABASE"),
             Error::Standby => Some("read an existing table: --table SCHEMA.TABLE"),
             Error::Client { cause, .. } => advice_on(cause),
@@ -237,10 +249,17 @@ const REFUSALS: [(SqlState, &str); 3] = [
         SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
         "pg_hba.conf rejects this login; name a role that it accepts with --pg-role or in the URL",
     ),
-    (SqlState::INVALID_PASSWORD, "put the password into the URL"),
+    (SqlState::INVALID_PASSWORD, GIVE_PASSWORD),
 ];
+const GIVE_PASSWORD: &str = "give the password by PGPASSWORD, or in ~/.pgpass (mode 0600)";
+/// What the library says where the server asks for a password and there is none
+/// (tokio-postgres, connect_raw.rs).
+const NO_PASSWORD: &str = "password missing";
 
 fn advice_on(error: &postgres::Error) -> Option<&'static str> {
+    if words_of(error).ends_with(NO_PASSWORD) {
+        return Some(GIVE_PASSWORD);
+    }
     let code = error.code()?;
     let refusal = REFUSALS.iter().find(|(refused, _)| refused == code);
     refusal.map(|(_, advice)| *advice)

@@ -17,6 +17,7 @@ mod folders;
 mod installation;
 mod kind;
 mod local;
+mod login;
 mod prewarm;
 mod programs;
 mod relations;

@@ -15,6 +15,7 @@ use crate::cluster_settings::SETTINGS;
 use crate::connection::LoadedTables;
 use crate::folders::Folders;
 use crate::kind::KIND;
+use crate::login::Login;
 use crate::programs::without_settings_of_others;
 
 /// The superuser of a throw-away cluster.
@@ -83,7 +84,7 @@ impl Server for ScratchServer {
         let config = self.config();
         let client = connect(&config)?;
         let postmaster = self.postmaster.pid();
-        let loaded = LoadedTables::ours(client, config, postmaster, plan, seed)?;
+        let loaded = LoadedTables::ours(client, Login::new(config), postmaster, plan, seed)?;
         Ok(Box::new(loaded))
     }
 

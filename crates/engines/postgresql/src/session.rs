@@ -10,6 +10,7 @@ use postgres::{Client, NoTls};
 use server::{Call, Done, Listener, Mark, Opener, Session};
 
 use crate::counters::hand_in;
+use crate::login::Login;
 use crate::tables::Table;
 use crate::{Error, Version};
 
@@ -27,9 +28,9 @@ const OWN_TIMES: &str = "left(pg_read_file('/proc/self/stat', 0, 1), 0) \
                          || pg_read_file('/proc/self/schedstat', 0, 200)";
 
 /// The parameters of a session.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct SessionOrder {
-    pub config: postgres::Config,
+    pub login: Login,
     pub version: Version,
     pub table: Table,
     /// Seed of the keys that it draws, in the range of setseed(): -1 to 1.
@@ -150,12 +151,14 @@ struct Backend {
 
 impl Backend {
     fn open(order: SessionOrder, listener: Listener) -> Result<Self, Error> {
-        let mut config = order.config;
+        let mut login = order.login;
         let notices = Arc::new(NoticeSink::default());
         let hearer = Arc::clone(&notices);
-        config.notice_callback(move |notice| hearer.take(notice.message(), &listener));
-        let mut client = config
-            .connect(NoTls)
+        login
+            .config
+            .notice_callback(move |notice| hearer.take(notice.message(), &listener));
+        let mut client = login
+            .connect()
             .map_err(Error::client("connecting to the server"))?;
         let pid = prepare(&mut client, order.seed)?;
         // The backend's own reading is exact. numalab's reading may be late, and misses a wait in

@@ -104,6 +104,11 @@ pub trait Connected {
         self.is_on_this_machine()
     }
 
+    /// What the user should know of the way to connect, as soon as that succeeded.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Connects, and reads all tables into the cache.
     ///
     /// # Errors

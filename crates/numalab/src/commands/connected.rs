@@ -40,6 +40,9 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     };
     let fit = fitness::check(&machine.topology, needs)?;
     let server = databases::connect(&order, &execution.journal())?;
+    for warning in server.warnings() {
+        output::talk(&format!("numalab: {warning}"));
+    }
     let plan = connected_plan(server.as_ref(), arguments.sessions, &question);
     let mut notes = fit.notes.clone();
     notes.extend(plan.notes.iter().cloned());

@@ -85,6 +85,7 @@ mod own_memory_loads;
 mod pages_in_a_browser;
 mod parallel_scans;
 mod postgres_connected;
+mod postgres_logins;
 mod postgres_looks;
 mod postgres_relations;
 mod postgres_runs;

@@ -8,9 +8,10 @@ use server::{ConnectOrder, Connected, Loaded, Source, TablesPlan};
 
 use super::schema::OwnSchema;
 use super::their_table;
-use super::url::{config, connect};
+use super::url::Address;
 use crate::connection::LoadedTables;
 use crate::kind::KIND;
+use crate::login::Login;
 use crate::prewarm::read_through_index;
 use crate::session::SETTINGS;
 use crate::tables::Table;
@@ -19,7 +20,8 @@ use crate::{Error, Version};
 
 /// A connected server with tables to read.
 pub(crate) struct ConnectedServer {
-    config: postgres::Config,
+    login: Login,
+    has_password: bool,
     version: Version,
     tables: Vec<Table>,
     /// The schema of the tables, if they are numalab's.
@@ -37,8 +39,9 @@ impl ConnectedServer {
     /// When the URL is invalid, the server rejects the connection or is too old, the table cannot
     /// be measured, or the schema cannot be created; nothing is left behind then.
     pub(crate) fn open(order: &ConnectOrder, journal: &Journal) -> Result<Self, Error> {
-        let config = config(&order.url, matches!(order.source, Source::Table(_)))?;
-        let mut client = connect(&config)?;
+        let address = Address::parse(&order.url, matches!(order.source, Source::Table(_)))?;
+        let has_password = address.has_password();
+        let (login, mut client) = address.connect()?;
         let version = version_of(&mut client)?;
         let postmaster = postmaster(&mut client)?;
         let shared_buffers_bytes = shared_buffers(&mut client)?;
@@ -54,13 +57,13 @@ impl ConnectedServer {
                     cache_bytes: shared_buffers_bytes / 4,
                     row_bytes: KIND.row_bytes(),
                 };
-                let (schema, tables) =
-                    OwnSchema::make(&mut client, &config, &order.url, name, load, journal)?;
+                let (schema, tables) = OwnSchema::make(&mut client, &login, name, load, journal)?;
                 (tables, Some(schema))
             }
         };
         Ok(ConnectedServer {
-            config,
+            login,
+            has_password,
             version,
             tables,
             schema,
@@ -87,8 +90,18 @@ impl Connected for ConnectedServer {
         self.postmaster.is_some()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        let warning = "every user of this machine can read the password in --connect, as long as \
+                       numalab runs (ps): use PGPASSWORD, or ~/.pgpass";
+        self.has_password
+            .then(|| warning.to_owned())
+            .into_iter()
+            .collect()
+    }
+
     fn load(&self) -> Result<Box<dyn Loaded>, server::Error> {
-        let mut client = connect(&self.config)?;
+        let client = self.login.connect();
+        let mut client = client.map_err(Error::client("connecting to the server"))?;
         client
             .batch_execute(SETTINGS)
             .map_err(Error::client("preparing the session"))?;
@@ -99,7 +112,7 @@ impl Connected for ConnectedServer {
             client,
             self.version.clone(),
             self.tables.clone(),
-            self.config.clone(),
+            self.login.clone(),
             self.postmaster,
         )?;
         Ok(Box::new(loaded))

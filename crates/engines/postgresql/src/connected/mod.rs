@@ -3,6 +3,7 @@
 
 mod connected_server;
 mod schema;
+mod surroundings;
 mod their_table;
 mod url;
 

@@ -8,8 +8,9 @@ use postgres::Client;
 use serde::{Deserialize, Serialize};
 use server::TablesPlan;
 
-use super::url::{config, connect, without_password};
+use super::url::{Address, without_password};
 use crate::Error;
+use crate::login::Login;
 use crate::tables::{self, Table, quoted};
 
 /// The comment on every such schema.
@@ -17,7 +18,7 @@ const MARK: &str = "made by numalab, to be dropped by it";
 
 /// An existing schema; dropped by [`OwnSchema::remove`] or on drop.
 pub(super) struct OwnSchema {
-    config: postgres::Config,
+    login: Login,
     name: String,
     journal: Journal,
     entry: u64,
@@ -25,15 +26,15 @@ pub(super) struct OwnSchema {
 }
 
 impl OwnSchema {
-    /// Creates the schema and its tables. Keeps `url` for `numalab undo`, without its password.
+    /// Creates the schema and its tables. Keeps for `numalab undo` how the server is reached,
+    /// without the password.
     ///
     /// # Errors
     /// When the schema exists already, the role lacks the privilege, the server is a standby or its
     /// disk is full; nothing is left behind then.
     pub(super) fn make(
         client: &mut Client,
-        config: &postgres::Config,
-        url: &str,
+        login: &Login,
         name: &str,
         load: TablesPlan,
         journal: &Journal,
@@ -47,7 +48,7 @@ impl OwnSchema {
             return Err(Error::Standby);
         }
         let entry = SchemaMade {
-            server: without_password(url, config),
+            server: without_password(&login.config),
             schema: name.to_owned(),
         }
         .record(journal)?;
@@ -64,7 +65,7 @@ impl OwnSchema {
         }
         // From here on dropping the value drops the schema, whatever fails.
         let schema = OwnSchema {
-            config: config.clone(),
+            login: login.clone(),
             name: name.to_owned(),
             journal: journal.clone(),
             entry,
@@ -84,7 +85,9 @@ impl OwnSchema {
 
     fn remove_once(&mut self) -> Result<(), Error> {
         self.is_removed = true;
-        drop_if_ours(&mut connect(&self.config)?, &self.name)?;
+        let client = self.login.connect();
+        let mut client = client.map_err(Error::client("connecting to the server"))?;
+        drop_if_ours(&mut client, &self.name)?;
         Ok(self.journal.mark_undone(self.entry)?)
     }
 }
@@ -129,8 +132,8 @@ impl Change for SchemaMade {
 
     /// Makes the server drop the schema, unless it is gone.
     fn take_back(&self, _: &TakeBack<'_>) -> Result<Option<String>, journal::Error> {
-        let client = config(&self.server, false).and_then(|config| connect(&config));
-        let dropped = client.and_then(|mut client| drop_if_ours(&mut client, &self.schema));
+        let connected = Address::parse(&self.server, false).and_then(Address::connect);
+        let dropped = connected.and_then(|(_, mut client)| drop_if_ours(&mut client, &self.schema));
         dropped.map_err(|error| journal::Error::Undo {
             change: self.to_string(),
             reason: format!(

@@ -1,54 +1,127 @@
-//! The URL of a server that is already running: parses it, connects to it, and removes its
-//! password.
+//! The URL of a server that is already running: parses it, completes it by what libpq's programs
+//! take from their surroundings, and removes its password.
 
-use postgres::{Client, NoTls};
-
+use super::surroundings::Surroundings;
 use crate::Error;
-use crate::answering::require_answer_of;
+use crate::login::Login;
 
-/// Parses the URL of a server. With `is_read_only`, the server itself rejects writes in the
-/// session.
-pub(super) fn config(url: &str, is_read_only: bool) -> Result<postgres::Config, Error> {
-    let mut config: postgres::Config = url.parse().map_err(|cause| Error::Url { cause })?;
-    config.application_name("numalab");
-    if is_read_only {
-        let given = config.get_options().unwrap_or_default();
-        let options = format!("{given} -c default_transaction_read_only=on");
-        config.options(options.trim());
-    }
-    Ok(config)
+/// What a URL says, completed.
+pub(super) struct Address {
+    config: postgres::Config,
+    is_role_named: bool,
+    has_password: bool,
 }
 
-pub(super) fn connect(config: &postgres::Config) -> Result<Client, Error> {
-    let hosts = config.get_hosts().iter().map(|host| match host {
-        postgres::config::Host::Tcp(name) => name.clone(),
-        postgres::config::Host::Unix(path) => path.display().to_string(),
-    });
-    let hosts: Vec<String> = hosts.collect();
-    let ports: Vec<String> = config.get_ports().iter().map(u16::to_string).collect();
-    let what = format!(
-        "connecting to {}, port {}",
-        hosts.join(", "),
-        match ports.is_empty() {
-            true => "5432".to_owned(),
-            false => ports.join(", "),
+impl Address {
+    /// Parses the URL of a server. With `is_read_only`, the server itself rejects writes in the
+    /// session.
+    pub(super) fn parse(url: &str, is_read_only: bool) -> Result<Self, Error> {
+        let (url, [service, passfile]) = without_ours(url);
+        let mut config: postgres::Config = url.parse().map_err(|cause| Error::Url { cause })?;
+        let has_password = config.get_password().is_some();
+        let surroundings = Surroundings::of_process();
+        let is_role_named = surroundings.complete(&mut config, service, passfile)?;
+        config.application_name("numalab");
+        if is_read_only {
+            let given = config.get_options().unwrap_or_default();
+            let options = format!("{given} -c default_transaction_read_only=on");
+            config.options(options.trim());
         }
-    );
-    require_answer_of(config)?;
-    config.connect(NoTls).map_err(Error::client(what))
-}
+        Ok(Address {
+            config,
+            is_role_named,
+            has_password,
+        })
+    }
 
-/// Returns a URL that can be stored: the parameters of the configuration, without the password.
-pub(super) fn without_password(url: &str, config: &postgres::Config) -> String {
-    let password = config.get_password().map(String::from_utf8_lossy);
-    match password {
-        None => url.to_owned(),
-        Some(_) => plain_words(config),
+    /// Whether the URL itself has a password, which stands on the command line.
+    pub(super) fn has_password(&self) -> bool {
+        self.has_password
+    }
+
+    /// Connects.
+    pub(super) fn connect(self) -> Result<(Login, postgres::Client), Error> {
+        Login::find(self.config, self.is_role_named)
     }
 }
 
-/// Returns `host=… port=… user=… dbname=…`.
-fn plain_words(config: &postgres::Config) -> String {
+/// Takes the settings out of a URL that the library does not know: `service` and `passfile`.
+fn without_ours(url: &str) -> (String, [Option<String>; 2]) {
+    let mut found = [None, None];
+    let mut is_ours = |word: &str, decode: fn(&str) -> String| {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let place = ["service", "passfile"]
+            .iter()
+            .position(|it| *it == key.trim());
+        place
+            .map(|place| found[place] = Some(decode(value.trim())))
+            .is_some()
+    };
+    if url.starts_with("postgresql://") || url.starts_with("postgres://") {
+        let Some((start, settings)) = url.split_once('?') else {
+            return (url.to_owned(), found);
+        };
+        let kept = settings
+            .split('&')
+            .filter(|word| !is_ours(word, percent_decoded));
+        let kept: Vec<&str> = kept.collect();
+        return (format!("{start}?{}", kept.join("&")), found);
+    }
+    let kept = words(url)
+        .into_iter()
+        .filter(|word| !is_ours(word, unquoted));
+    let kept: Vec<&str> = kept.collect();
+    (kept.join(" "), found)
+}
+
+/// Splits `key=value key='a value'` at spaces outside of quotes.
+fn words(text: &str) -> Vec<&str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let words = text.split(move |character: char| {
+        let was_escaped = std::mem::take(&mut is_escaped);
+        match character {
+            '\\' => is_escaped = !was_escaped,
+            '\'' if !was_escaped => is_quoted = !is_quoted,
+            _ => {}
+        }
+        character.is_ascii_whitespace() && !is_quoted
+    });
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+fn unquoted(value: &str) -> String {
+    let value = value.strip_prefix('\'').unwrap_or(value);
+    let value = value.strip_suffix('\'').unwrap_or(value);
+    let mut characters = value.chars();
+    let next = || match characters.next()? {
+        '\\' => characters.next(),
+        other => Some(other),
+    };
+    std::iter::from_fn(next).collect()
+}
+
+fn percent_decoded(value: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = value.as_bytes();
+    while let [first, more @ ..] = rest {
+        let code = more.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|it| std::str::from_utf8(it).ok());
+        match code.and_then(|it| u8::from_str_radix(it, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &more[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Returns `host=… port=… user=… dbname=…`, which can be stored: without the password.
+pub(super) fn without_password(config: &postgres::Config) -> String {
     let word = |name: &str, value: &str| {
         let value = value.replace('\\', "\\\\").replace('\'', "\\'");
         format!("{name}='{value}'")
@@ -73,22 +146,60 @@ fn plain_words(config: &postgres::Config) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{config, without_password};
+    use proptest::prelude::{prop_assert, proptest};
+
+    use super::{Address, without_ours, without_password};
 
     #[test]
     fn a_password_is_not_kept() {
-        let kept = |url: &str| without_password(url, &config(url, false).unwrap());
-        let plain = "postgresql://me@db:5433/shop";
-        assert_eq!(kept(plain), plain);
-        let secret = kept("postgresql://me:s%27ecret@db:5433/sh%27op");
-        assert_eq!(secret, "host='db' port='5433' user='me' dbname='sh\\'op'");
-        assert_eq!(config(&secret, false).unwrap().get_dbname(), Some("sh'op"));
+        let parsed = |url: &str| Address::parse(url, false).unwrap();
+        let address = parsed("postgresql://me:s%27ecret@db:5433/sh%27op");
+        assert!(address.has_password());
+        let kept = without_password(&address.config);
+        assert_eq!(kept, "host='db' port='5433' user='me' dbname='sh\\'op'");
+        let again = parsed(&kept);
+        assert!(!again.has_password());
+        assert_eq!(again.config.get_dbname(), Some("sh'op"));
     }
 
     #[test]
     fn what_is_no_url_is_refused_without_showing_it() {
-        let error = config("postgresql://me:secret@:::/", false).unwrap_err();
+        let error = Address::parse("postgresql://me:secret@:::/", false)
+            .err()
+            .unwrap();
         let text = error.to_string();
         assert!(text.contains("URL") && !text.contains("secret"), "{text}");
+    }
+
+    #[test]
+    fn what_the_library_does_not_know_is_taken_out() {
+        let check = |url: &str, rest: &str, service: Option<&str>, passfile: Option<&str>| {
+            let (kept, found) = without_ours(url);
+            let found = found.each_ref().map(Option::as_deref);
+            assert_eq!((kept.as_str(), found), (rest, [service, passfile]), "{url}");
+        };
+        check("postgresql://db/x", "postgresql://db/x", None, None);
+        check(
+            "postgresql://db/x?service=a%20b&sslmode=disable&passfile=/p",
+            "postgresql://db/x?sslmode=disable",
+            Some("a b"),
+            Some("/p"),
+        );
+        check("service=shop", "", Some("shop"), None);
+        check(
+            r"user='a service=x \' ' passfile='/a b' port=1",
+            r"user='a service=x \' ' port=1",
+            None,
+            Some("/a b"),
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_url_panics(url in "(postgresql://)?[ -~é]{0,40}") {
+            if let Ok(address) = Address::parse(&url, true) {
+                prop_assert!(!without_password(&address.config).contains("password="));
+            }
+        }
     }
 }

@@ -1,0 +1,420 @@
+//! What libpq's programs take besides the URL: variables, a service, and the password file
+//! (PostgreSQL manual, "Environment Variables", "The Connection Service File", "The Password
+//! File"). So a password need not stand on the command line, where every user can read it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use linux::plain_file;
+use nix::unistd::{Uid, User};
+use postgres::config::{Host, SslMode};
+
+use crate::Error;
+use crate::login::{port, socket};
+
+/// The settings that are taken, with their variables.
+const VARIABLES: [(&str, &str); 11] = [
+    ("service", "PGSERVICE"),
+    ("passfile", "PGPASSFILE"),
+    ("host", "PGHOST"),
+    ("hostaddr", "PGHOSTADDR"),
+    ("port", "PGPORT"),
+    ("user", "PGUSER"),
+    ("dbname", "PGDATABASE"),
+    ("password", "PGPASSWORD"),
+    ("options", "PGOPTIONS"),
+    ("connect_timeout", "PGCONNECT_TIMEOUT"),
+    ("sslmode", "PGSSLMODE"),
+];
+/// Folders of sockets: of Debian and Red Hat. `/tmp`, that of upstream, is anybody's.
+const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
+/// Service files of the machine: `PGSYSCONFDIR` of Debian, Red Hat and upstream.
+const SERVICE_FILES: [&str; 3] = [
+    "/etc/postgresql-common/pg_service.conf",
+    "/etc/sysconfig/pgsql/pg_service.conf",
+    "/usr/local/pgsql/etc/pg_service.conf",
+];
+/// Neither file is longer.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Variables and folders of the user who runs numalab.
+#[derive(Default)]
+pub(super) struct Surroundings {
+    variables: BTreeMap<String, String>,
+    home: Option<PathBuf>,
+    user: Option<String>,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub(super) fn of_process() -> Self {
+        let is_taken = |name: &str| name.starts_with("PG");
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| is_taken(name));
+        let user = User::from_uid(Uid::effective()).ok().flatten();
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        Surroundings {
+            variables: variables.collect(),
+            home: home.or_else(|| user.as_ref().map(|user| user.dir.clone())),
+            user: user.map(|user| user.name),
+        }
+    }
+
+    /// Completes the settings of a URL, which come first, by those of a service, then by variables,
+    /// then by libpq's defaults. `service` and `passfile` are those of the URL. Returns whether a
+    /// role is named anywhere, so that it is not the one that is named like the user.
+    ///
+    /// # Errors
+    /// When a setting or its file is not understood, or there is no such service.
+    pub(super) fn complete(
+        &self,
+        config: &mut postgres::Config,
+        service: Option<String>,
+        passfile: Option<String>,
+    ) -> Result<bool, Error> {
+        let service = match service.or_else(|| self.variable("service")) {
+            Some(name) => self.service(&name)?,
+            None => BTreeMap::new(),
+        };
+        let setting = |key: &str| service.get(key).cloned().or_else(|| self.variable(key));
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            for host in list(setting("host")) {
+                config.host(&host);
+            }
+            for address in list(setting("hostaddr")) {
+                config.hostaddr(parsed("hostaddr", "an address", &address)?);
+            }
+        }
+        if config.get_ports().is_empty() {
+            for port in list(setting("port")) {
+                config.port(parsed("port", "a number up to 65535", &port)?);
+            }
+        }
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            let has_socket = |directory: &&str| socket(directory.into(), port(config)).exists();
+            let directory = SOCKET_DIRECTORIES.iter().find(|it| has_socket(it));
+            config.host(directory.unwrap_or(&"localhost"));
+        }
+        if let (None, Some(options)) = (config.get_options(), setting("options")) {
+            config.options(&options);
+        }
+        if let (None, Some(text)) = (config.get_connect_timeout(), setting("connect_timeout")) {
+            let seconds: i64 = parsed("connect_timeout", "whole seconds", &text)?;
+            // Zero and less: no limit.
+            if let Some(seconds) = u64::try_from(seconds).ok().filter(|it| *it > 0) {
+                config.connect_timeout(Duration::from_secs(seconds));
+            }
+        }
+        // Others than these ask for TLS, which the connection will say that it lacks.
+        if let Some(mode) = setting("sslmode")
+            && !["disable", "allow", "prefer"].contains(&mode.as_str())
+        {
+            config.ssl_mode(SslMode::Require);
+        }
+        if let (None, Some(database)) = (config.get_dbname(), setting("dbname")) {
+            config.dbname(&database);
+        }
+        let named = config
+            .get_user()
+            .map(str::to_owned)
+            .or_else(|| setting("user"));
+        if let Some(user) = named.as_ref().or(self.user.as_ref()) {
+            config.user(user);
+        }
+        let is_role_named = named.is_some();
+        if config.get_password().is_some() {
+            return Ok(is_role_named);
+        }
+        let passfile = passfile.or_else(|| setting("passfile")).map(PathBuf::from);
+        let password = match setting("password") {
+            Some(password) => Some(password),
+            None => self.stored_password(config, passfile)?,
+        };
+        if let Some(password) = password {
+            config.password(password);
+        }
+        Ok(is_role_named)
+    }
+
+    fn variable(&self, key: &str) -> Option<String> {
+        let (_, name) = VARIABLES.iter().find(|(of, _)| *of == key)?;
+        self.variables
+            .get(*name)
+            .filter(|it| !it.is_empty())
+            .cloned()
+    }
+
+    /// Returns the settings of a service: those of the user's file, else of the machine's.
+    fn service(&self, name: &str) -> Result<BTreeMap<String, String>, Error> {
+        let own = match self.variables.get("PGSERVICEFILE") {
+            Some(path) => Some(PathBuf::from(path)),
+            None => self.home.as_ref().map(|home| home.join(".pg_service.conf")),
+        };
+        let of_machine = match self.variables.get("PGSYSCONFDIR") {
+            Some(folder) => vec![Path::new(folder).join("pg_service.conf")],
+            None => SERVICE_FILES.map(PathBuf::from).to_vec(),
+        };
+        for path in own.into_iter().chain(of_machine) {
+            let text = read(&path)?.unwrap_or_default();
+            if let Some(found) = section(&text, name) {
+                return Ok(found);
+            }
+        }
+        Err(Error::Answer {
+            what: "the service of the connection",
+            expected: "one of ~/.pg_service.conf, PGSERVICEFILE or PGSYSCONFDIR".to_owned(),
+            found: format!("{name:?}, which is in none of them"),
+        })
+    }
+
+    /// Returns the password of a file for this connection.
+    fn stored_password(
+        &self,
+        config: &postgres::Config,
+        named: Option<PathBuf>,
+    ) -> Result<Option<String>, Error> {
+        let Some(path) = named.or_else(|| Some(self.home.as_ref()?.join(".pgpass"))) else {
+            return Ok(None);
+        };
+        let Some(text) = read(&path)? else {
+            return Ok(None);
+        };
+        let user = config.get_user().unwrap_or_default();
+        let host = match config.get_hosts().first() {
+            Some(Host::Tcp(name)) => name.clone(),
+            // The usual folder of sockets is called so, too (libpq, passwordFromFile).
+            Some(Host::Unix(path)) if SOCKET_DIRECTORIES.iter().any(|it| path == Path::new(it)) => {
+                "localhost".to_owned()
+            }
+            Some(Host::Unix(path)) => path.display().to_string(),
+            None => config
+                .get_hostaddrs()
+                .first()
+                .map_or(String::new(), |it| it.to_string()),
+        };
+        let port = port(config).to_string();
+        let database = config.get_dbname().unwrap_or(user);
+        let wanted = [host.as_str(), &port, database, user];
+        let found = text.lines().find_map(|line| password_of(line, wanted));
+        if found.is_some() {
+            require_private(&path)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Refuses a file of passwords that others may read, as libpq does not use it.
+fn require_private(path: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::MetadataExt;
+    let status = std::fs::metadata(path).map_err(Error::io(format!("{}", path.display())))?;
+    match status.mode() & 0o077 {
+        0 => Ok(()),
+        _ => Err(Error::OpenPasswordFile {
+            path: path.to_owned(),
+            mode: status.mode() & 0o7777,
+        }),
+    }
+}
+
+/// Reads a regular file of the user's, which may be a link; `None` where there is none.
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    let Ok(real) = path.canonicalize() else {
+        return Ok(None);
+    };
+    let text = plain_file::read_start(&real, FILE_BYTES_MAX);
+    text.map_err(Error::io(format!("reading {}", path.display())))
+}
+
+fn list(text: Option<String>) -> Vec<String> {
+    let text = text.unwrap_or_default();
+    let items = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+    items.map(str::to_owned).collect()
+}
+
+fn parsed<T: std::str::FromStr>(
+    what: &'static str,
+    expected: &str,
+    text: &str,
+) -> Result<T, Error> {
+    text.trim().parse().map_err(|_| Error::Answer {
+        what,
+        expected: expected.to_owned(),
+        found: format!("{text:?}"),
+    })
+}
+
+/// Returns the settings of a section of a service file: `[name]`, `key=value`, `#` comments.
+fn section(text: &str, name: &str) -> Option<BTreeMap<String, String>> {
+    let lines = text.lines().map(str::trim);
+    let mut lines = lines.skip_while(|line| *line != format!("[{name}]"));
+    lines.next()?;
+    let of_it = lines.take_while(|line| !line.starts_with('['));
+    let pairs = of_it.filter(|line| !line.starts_with('#'));
+    let pairs = pairs.filter_map(|line| line.split_once('='));
+    Some(
+        pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect(),
+    )
+}
+
+/// Returns the password of a line `host:port:database:user:password` that is of this connection:
+/// `*` is any, and a backslash takes the next character as it is.
+fn password_of(line: &str, wanted: [&str; 4]) -> Option<String> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let mut fields = vec![(String::new(), false)];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        // What follows the fourth colon is the password, whatever it has.
+        let is_end = character == ':' && fields.len() <= wanted.len();
+        let (field, is_escaped) = fields.last_mut()?;
+        match character {
+            '\\' => {
+                *is_escaped = true;
+                field.extend(characters.next());
+            }
+            _ if is_end => fields.push((String::new(), false)),
+            other => field.push(other),
+        }
+    }
+    let (password, _) = fields.pop().filter(|_| fields.len() == wanted.len())?;
+    let is_any = |(field, is_escaped): &(String, bool)| field == "*" && !is_escaped;
+    let mut pairs = fields.iter().zip(wanted);
+    let is_of_it = pairs.all(|(field, wanted)| is_any(field) || field.0 == wanted);
+    is_of_it.then_some(password)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    use super::*;
+
+    /// Surroundings with a home that has these files, for its user alone.
+    fn with(
+        variables: &[(&str, &str)],
+        files: &[(&str, &str)],
+    ) -> (Surroundings, tempfile::TempDir) {
+        let home = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(home.path().join(name), text).unwrap();
+            fs::set_permissions(home.path().join(name), Permissions::from_mode(0o600)).unwrap();
+        }
+        let variables = variables
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        let surroundings = Surroundings {
+            variables: variables.collect(),
+            home: Some(home.path().to_owned()),
+            user: Some("me".to_owned()),
+        };
+        (surroundings, home)
+    }
+
+    fn password(config: &postgres::Config) -> Option<&str> {
+        config
+            .get_password()
+            .map(|it| std::str::from_utf8(it).unwrap())
+    }
+
+    #[test]
+    fn the_url_comes_before_the_service_and_that_before_variables() {
+        let variables = [
+            ("PGHOST", "elsewhere"),
+            ("PGPORT", "1"),
+            ("PGUSER", "nobody"),
+            ("PGPASSWORD", "of-variable"),
+            ("PGCONNECT_TIMEOUT", "3"),
+            ("PGSERVICE", "shop"),
+        ];
+        let file = "# ours\n[other]\nuser=other\n[shop]\nhost=db\nport=5433\nuser=clerk\n";
+        let (surroundings, _home) = with(&variables, &[(".pg_service.conf", file)]);
+        let mut config: postgres::Config = "user=boss".parse().unwrap();
+        assert!(surroundings.complete(&mut config, None, None).unwrap());
+        assert_eq!(config.get_hosts(), [Host::Tcp("db".to_owned())]);
+        assert_eq!(config.get_ports(), [5433]);
+        assert_eq!(config.get_user(), Some("boss"));
+        assert_eq!(password(&config), Some("of-variable"));
+        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(3)));
+        let missing = surroundings.complete(&mut config, Some("none".to_owned()), None);
+        assert!(
+            missing
+                .unwrap_err()
+                .to_string()
+                .contains("\"none\", which is in none")
+        );
+    }
+
+    #[test]
+    fn nothing_around_is_libpqs_default() {
+        let (surroundings, _home) = with(&[], &[]);
+        let mut config: postgres::Config = "port=1".parse().unwrap();
+        assert!(!surroundings.complete(&mut config, None, None).unwrap());
+        assert_eq!(config.get_hosts(), [Host::Tcp("localhost".to_owned())]);
+        assert_eq!((config.get_user(), password(&config)), (Some("me"), None));
+        let (surroundings, _home) = with(&[("PGPORT", "5432x")], &[]);
+        let error = surroundings
+            .complete(&mut postgres::Config::new(), None, None)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "port: expected a number up to 65535, found \"5432x\""
+        );
+    }
+
+    #[test]
+    fn the_first_line_of_the_password_file_that_fits_counts() {
+        let file = "# comment\n*:*:*:other:no\ndb:5433:sh\\:op:me:a:b\\\\c\n\
+                    /run/x:*:*:me:of-socket\nlocalhost:5432:me:me:of-here\n";
+        let (surroundings, home) = with(&[], &[(".pgpass", file)]);
+        let found = |url: &str| {
+            let mut config: postgres::Config = url.parse().unwrap();
+            surroundings.complete(&mut config, None, None).unwrap();
+            password(&config).map(str::to_owned)
+        };
+        assert_eq!(
+            found("host=db port=5433 dbname=sh:op").as_deref(),
+            Some("a:b\\c")
+        );
+        assert_eq!(found("host=db port=5433 dbname=shop"), None);
+        assert_eq!(found("host=/run/x").as_deref(), Some("of-socket"));
+        assert_eq!(found("host=/run/postgresql").as_deref(), Some("of-here"));
+        assert_eq!(
+            found("host=localhost password=given").as_deref(),
+            Some("given")
+        );
+        let path = home.path().join(".pgpass");
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        let mut config: postgres::Config = "host=/run/x".parse().unwrap();
+        let error = surroundings.complete(&mut config, None, None).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains(".pgpass may be read by others (mode 0640)"),
+            "{error}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_escaped_is_read_again(
+            fields in proptest::array::uniform4("[ -~é]{0,9}"),
+            password in "[ -~é]{0,9}",
+        ) {
+            let escaped = |field: &String| field.replace('\\', "\\\\").replace(':', "\\:");
+            let names: Vec<String> = fields.iter().map(escaped).collect();
+            let password_there = password.replace('\\', "\\\\");
+            let line = format!(" {}:{password_there}", names.join(":"));
+            let wanted = [&format!(" {}", fields[0]), &fields[1], &fields[2], &fields[3]];
+            let found = password_of(&line, wanted.map(String::as_str));
+            prop_assert_eq!(found, Some(password));
+        }
+    }
+}
