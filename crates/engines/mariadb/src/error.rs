@@ -128,9 +128,10 @@ impl Error {
                 code: ACCESS_DENIED | ACCESS_DENIED_WITHOUT_PASSWORD,
                 ..
             } => Some(
-                "let the server's own user in by its socket, as an administrator: CREATE USER \
-                 mysql@localhost IDENTIFIED VIA unix_socket; GRANT PROCESS ON *.* TO \
-                 mysql@localhost;",
+                "give a name and password in ~/.my.cnf ([client], user=, password=) or by \
+                 MYSQL_PWD, or let the server's own user in by its socket, as an \
+                 administrator: CREATE USER mysql@localhost IDENTIFIED VIA unix_socket; GRANT \
+                 PROCESS ON *.* TO mysql@localhost;",
             ),
             Error::Load(error) => error.advice(),
             _ => None,

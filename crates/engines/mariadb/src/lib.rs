@@ -5,6 +5,7 @@
 mod buffer_pool;
 mod client;
 mod cluster;
+mod credentials;
 mod database;
 mod door;
 mod error;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use linux::{Root, proc_net_unix};
+use linux::{Root, proc_net_unix, proc_status};
 use model::ServerSettings;
 use server::{Address, HeldAddress};
 
 use crate::Error;
 use crate::client::Client;
+use crate::credentials::Credentials;
 use crate::kind::KIND;
 
 /// What is asked for. Names that a version does not have are not answered.
@@ -49,8 +50,9 @@ pub(crate) fn ask(root: &Root, pid: u32) -> Result<ServerSettings, Error> {
     })
 }
 
-/// Connects to server `pid` at one of its sockets, by which it knows the user (the plugin
-/// unix_socket): as its own user if this process is root, else as that of this process.
+/// Connects to server `pid` at one of its sockets: with the name and password of the user's option
+/// files, or where there are none or it refuses them, as a user whom it knows by the socket (the
+/// plugin unix_socket), its own if this process is root, else that of this process.
 ///
 /// # Errors
 /// When it listens on none, is silent, or does not let this user in.
@@ -61,29 +63,41 @@ pub(crate) fn connect(root: &Root, pid: u32) -> Result<Client, Error> {
         return Err(Error::answer(what, "one that listens", "none"));
     }
     let held = paths.iter().map(|path| hold(root, pid, path)).collect();
-    let connected = server::as_user_of(root, pid, |user| Ok(connect_to_one(held, user)));
+    let (owner, _) = proc_status::user(root, pid)?;
+    let asker = server::name_of_user(linux::process::user());
+    let owner = server::name_of_user(owner);
+    let credentials = Credentials::of_process()?.for_server_of(owner.as_deref());
+    let named = credentials.map(|it| (it.user.or(asker).unwrap_or_default(), it.password));
+    let connected = server::as_user_of(root, pid, |user| {
+        let mut users = vec![user.unwrap_or(USUAL_USER), USUAL_USER];
+        users.dedup();
+        let by_socket = users.into_iter().map(|user| (user.to_owned(), None));
+        let logins: Vec<Login> = named.into_iter().chain(by_socket).collect();
+        Ok(connect_to_one(held, &logins))
+    });
     connected?
 }
 
-/// Connects to the first socket that lets the user in. A server that is silent at one has nobody
-/// who answers at the others.
+/// A name, and a password if there is one.
+type Login = (String, Option<String>);
+
+/// Connects to the first socket that lets one of the users in. A server that is silent at one has
+/// nobody who answers at the others.
 fn connect_to_one(
     held: Vec<Result<HeldAddress, server::Error>>,
-    user: Option<&str>,
+    logins: &[Login],
 ) -> Result<Client, Error> {
-    let mut users = vec![user.unwrap_or(USUAL_USER), USUAL_USER];
-    users.dedup();
     let mut last = None;
     for address in held {
         let connected = address.map_err(Error::from).and_then(|address| {
-            let mut refused = Error::NoUser;
-            for user in &users {
-                match Client::connect_as(&address, user) {
-                    Err(error @ Error::Refused { .. }) => refused = error,
+            let mut refused = None;
+            for (user, password) in logins {
+                match Client::connect_as(&address, user, password.as_deref()) {
+                    Err(error @ Error::Refused { .. }) => refused = refused.or(Some(error)),
                     other => return other,
                 }
             }
-            Err(refused)
+            Err(refused.unwrap_or(Error::NoUser))
         });
         match connected {
             Err(error) if !error.is_silence() => last = Some(error),

@@ -45,4 +45,4 @@ pub use scratch_folder::{CHANGES, FolderMade, ScratchFolder};
 pub use session::{Call, Done, Listener, Mark, Opener, Session};
 pub use socket::{Address, HeldAddress, Socket};
 pub use trial::{TrialOf, measure};
-pub use user::{ServerUser, as_user_of};
+pub use user::{ServerUser, as_user_of, name_of_user};

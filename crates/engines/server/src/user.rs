@@ -45,6 +45,12 @@ impl ServerUser {
     }
 }
 
+/// Returns the name of a user of this machine.
+pub fn name_of_user(uid: u32) -> Option<String> {
+    let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+    user.map(|user| user.name)
+}
+
 /// Runs `work` as the user of process `pid` if this process is root, so that what a server makes
 /// root connect to, it could connect to itself. `work` takes the name of the user who asks.
 ///
@@ -55,15 +61,11 @@ pub fn as_user_of<T: Send>(
     pid: u32,
     work: impl FnOnce(Option<&str>) -> Result<T, Error> + Send,
 ) -> Result<T, Error> {
-    let name_of = |uid| {
-        let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
-        user.map(|user| user.name)
-    };
     if !linux::process::is_root() {
-        return work(name_of(linux::process::user()).as_deref());
+        return work(name_of_user(linux::process::user()).as_deref());
     }
     let (uid, gid) = proc_status::user(root, pid)?;
-    let name = name_of(uid);
+    let name = name_of_user(uid);
     linux::process::as_user(uid, gid, || work(name.as_deref())).map_err(Error::io(format!(
         "becoming user {uid}, whose server it is"
     )))?

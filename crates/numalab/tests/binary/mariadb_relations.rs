@@ -120,6 +120,36 @@ fn tables_of_mariadb_have_the_pages_that_the_server_says() {
 }
 
 #[test]
+fn a_password_of_mariadb_comes_from_where_its_programs_take_it() {
+    const TEST: &str = "a_password_of_mariadb_comes_from_where_its_programs_take_it";
+    let Some(server) = MariaDbServer::start(TEST, &[]) else {
+        return;
+    };
+    let secret = "IDENTIFIED BY 'not a secret'";
+    server.sql(&format!(
+        "ALTER USER mysql@localhost {secret}; ALTER USER root@localhost {secret}"
+    ));
+    let laboratory = Laboratory::new();
+    let target = server.target();
+    let state = |variables: &[(&str, &str)]| {
+        let words = ["inspect", &target, "--relations", "--server-view", "--json"];
+        let mut command = laboratory.command(&words);
+        command.env("HOME", laboratory.folder());
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["relations"]["server_view"]["state"].clone()
+    };
+    assert_eq!(state(&[]), "unanswered");
+    assert_eq!(state(&[("MYSQL_PWD", "wrong")]), "unanswered");
+    // Of the user who runs numalab, here root.
+    assert_eq!(state(&[("MYSQL_PWD", "not a secret")]), "pages-compared");
+    let file = "[client]\nuser = mysql\npassword = \"not a secret\"\n";
+    laboratory.file(".my.cnf", file);
+    assert_eq!(state(&[]), "pages-compared");
+    laboratory.nothing_is_left();
+}
+
+#[test]
 fn large_pages_that_mariadb_did_not_get_are_found() {
     const TEST: &str = "large_pages_that_mariadb_did_not_get_are_found";
     let free = fs::read_to_string("/proc/meminfo").unwrap();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use server::{Address, HeldAddress, Socket};
+use sha1::{Digest, Sha1};
 
 use super::packet::{self, PAYLOAD_BYTES_MAX, Payload};
 use crate::Error;
@@ -18,6 +19,8 @@ const CHARACTER_SET: u8 = 45;
 /// The most ways to authenticate that a server may ask for, one after the other.
 const WAYS_MAX: usize = 4;
 const PLUGIN: &[u8] = b"mysql_native_password\0";
+/// The random bytes with which a server asks for a password.
+const SCRAMBLE_BYTES: usize = 20;
 /// Commands.
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
@@ -61,21 +64,25 @@ impl Client {
     /// When nobody listens, or the server rejects the connection.
     pub(crate) fn connect(socket: &Path) -> Result<Self, Error> {
         let socket = Address::Socket(socket.to_owned()).hold()?;
-        Self::of(socket.connect(CONNECT_WITHIN)?, "numalab")
+        Self::of(socket.connect(CONNECT_WITHIN)?, "numalab", None)
     }
 
-    /// Connects to a server of others, as a user whom it knows by the socket or who has no
-    /// password. [`Client::limit`] says what may follow.
+    /// Connects to a server of others, as a user with this password, or whom it knows by the
+    /// socket. [`Client::limit`] says what may follow.
     ///
     /// # Errors
     /// As [`Client::connect`], and when the server is silent.
-    pub(crate) fn connect_as(address: &HeldAddress, user: &str) -> Result<Self, Error> {
+    pub(crate) fn connect_as(
+        address: &HeldAddress,
+        user: &str,
+        password: Option<&str>,
+    ) -> Result<Self, Error> {
         let mut socket = address.connect(ANSWERS_WITHIN)?;
         socket.limit(ANSWERS_WITHIN, GREETING_BYTES_MAX);
-        Self::of(socket, user)
+        Self::of(socket, user, password)
     }
 
-    fn of(socket: Socket, user: &str) -> Result<Self, Error> {
+    fn of(socket: Socket, user: &str, password: Option<&str>) -> Result<Self, Error> {
         const WHAT: &str = "connecting to the server";
         let mut client = Client {
             stream: BufReader::new(socket),
@@ -84,14 +91,21 @@ impl Client {
         if greeting.first() != Some(&10) {
             return Err(unexpected(WHAT, "a greeting of protocol 10", &greeting));
         }
-        client.send(number.wrapping_add(1), &response(user), WHAT)?;
+        let password = password.unwrap_or_default();
+        let proof = scramble(&greeting).map(|scramble| proof(password, &scramble));
+        let response = response(user, &proof.unwrap_or_default());
+        client.send(number.wrapping_add(1), &response, WHAT)?;
         let (mut number, mut answer) = client.answer(WHAT)?;
         // The server asks for other ways to authenticate: without a password all are alike.
         for _ in 0..WAYS_MAX {
             if answer.first() != Some(&END) {
                 break;
             }
-            client.send(number.wrapping_add(1), &[], WHAT)?;
+            let proof = answer[1..]
+                .strip_prefix(PLUGIN)
+                .and_then(|it| it.first_chunk());
+            let proof = proof.map(|scramble| self::proof(password, scramble));
+            client.send(number.wrapping_add(1), &proof.unwrap_or_default(), WHAT)?;
             (number, answer) = client.answer(WHAT)?;
         }
         match answer.first() {
@@ -258,16 +272,42 @@ impl Client {
     }
 }
 
+/// Returns the random bytes of a greeting: protocol, version up to a zero, thread (4), first part
+/// (8), zero, capabilities (2), character set, status (2), capabilities (2), length, reserved (10),
+/// second part (12).
+fn scramble(greeting: &[u8]) -> Option<[u8; SCRAMBLE_BYTES]> {
+    let version = greeting.iter().skip(1).position(|byte| *byte == 0)?;
+    let mut rest = Payload(greeting.get(version + 2..)?);
+    rest.bytes(4)?;
+    let first = rest.bytes(8)?;
+    rest.bytes(1 + 2 + 1 + 2 + 2 + 1 + 10)?;
+    [first, rest.bytes(12)?].concat().try_into().ok()
+}
+
+/// Returns what shows that a password is known (plugin mysql_native_password); nothing without one:
+/// `SHA1(password) XOR SHA1(scramble, SHA1(SHA1(password)))`.
+fn proof(password: &str, scramble: &[u8; SCRAMBLE_BYTES]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let digest = Sha1::digest(password);
+    let mut mixed = Sha1::new();
+    mixed.update(scramble);
+    mixed.update(Sha1::digest(digest));
+    let pairs = digest.iter().zip(mixed.finalize());
+    pairs.map(|(one, other)| one ^ other).collect()
+}
+
 /// Returns the answer to a greeting.
-fn response(user: &str) -> Vec<u8> {
+fn response(user: &str, proof: &[u8]) -> Vec<u8> {
     let most = PAYLOAD_BYTES_MAX as u32;
     let mut response = [CAPABILITIES.to_le_bytes(), most.to_le_bytes()].concat();
     response.push(CHARACTER_SET);
     response.extend([0; 23]);
     response.extend(user.bytes().filter(|byte| *byte != 0));
     response.push(0);
-    // The length of the password.
-    response.push(0);
+    response.push(proof.len() as u8);
+    response.extend(proof);
     response.extend(PLUGIN);
     response
 }
@@ -344,7 +384,10 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Address, Client, Duration, Error, packet, parse_numbers, parse_prepared, refused};
+    use super::{
+        Address, Client, Duration, Error, packet, parse_numbers, parse_prepared, proof, refused,
+        scramble,
+    };
 
     #[test]
     fn a_refusal_is_told_in_the_words_of_the_server() {
@@ -372,6 +415,24 @@ mod tests {
         assert_eq!(row(&bytes), None, "NULL");
         let prepared = parse_prepared(b"\x00\x05\x00\x00\x00\x02\x00\x01\x00\x00\x00\x00");
         assert_eq!(prepared, Some((5, 2, 1)));
+    }
+
+    /// With the scramble of zeros, the XOR of two digests: computed with Python's hashlib.
+    #[test]
+    fn a_password_is_proved_without_sending_it() {
+        let hex =
+            |bytes: Vec<u8>| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+        assert!(proof("", &[0; 20]).is_empty());
+        assert_eq!(
+            hex(proof("secret", &[0; 20])),
+            "8e7e678b27f70747e65fb2b381214427b0fced48"
+        );
+        let mut greeting = b"\x0a5.5.5-10.11\x00\x01\0\0\0abcdefgh\0".to_vec();
+        greeting.extend([0; 18]);
+        greeting.extend(b"ijklmnopqrst\0mysql_native_password\0");
+        assert_eq!(scramble(&greeting), Some(*b"abcdefghijklmnopqrst"));
+        assert_eq!(scramble(&greeting[..40]), None);
+        assert_eq!(scramble(b"\x0a"), None);
     }
 
     /// Connects to a server that sends these bytes and no more.
@@ -427,7 +488,7 @@ mod tests {
             let _ = server.read_to_end(&mut Vec::new());
         });
         let held = Address::Socket(socket).hold().unwrap();
-        let mut client = Client::connect_as(&held, "me").unwrap();
+        let mut client = Client::connect_as(&held, "me", None).unwrap();
         ask(&mut client);
         drop(client);
         talk.join().unwrap();
