@@ -15,8 +15,8 @@ const OWN_FILE: &str = ".my.cnf";
 const GROUPS: [&str; 3] = ["[client]", "[client-server]", "[client-mariadb]"];
 const PASSWORD: &str = "MYSQL_PWD";
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Users whose servers get a password: what a server of others asks with it, it could ask another
-/// server.
+/// Users whose servers get a password, beside the user who asks: a server of any other could log in
+/// elsewhere with it.
 const TRUSTED: [&str; 2] = ["mysql", "root"];
 
 /// A name and a password, as far as they are known.
@@ -44,9 +44,10 @@ impl Credentials {
         Ok(found)
     }
 
-    /// Returns them if a server of this user may have them.
-    pub(crate) fn for_server_of(self, owner: Option<&str>) -> Option<Self> {
-        let is_trusted = owner.is_some_and(|owner| TRUSTED.contains(&owner));
+    /// Returns them if a server of the user `owner` may have them.
+    pub(crate) fn for_server_of(self, owner: Option<&str>, asker: Option<&str>) -> Option<Self> {
+        let is_usual = owner.is_some_and(|owner| TRUSTED.contains(&owner));
+        let is_trusted = is_usual || (owner.is_some() && owner == asker);
         let is_any = self.user.is_some() || self.password.is_some();
         (is_trusted && is_any).then_some(self)
     }
@@ -126,14 +127,11 @@ mod tests {
         found.take("[client-server]\nuser=clerk\n[mysqldump]\npassword=x\n");
         assert_eq!(found.user.as_deref(), Some("clerk"));
         assert_eq!(found.password.as_deref(), Some("a#b"));
-        let known = |owner| found.clone().for_server_of(owner).is_some();
-        assert!(known(Some("mysql")) && known(Some("root")));
+        let known = |owner| found.clone().for_server_of(owner, Some("me")).is_some();
+        assert!(known(Some("mysql")) && known(Some("root")) && known(Some("me")));
         assert!(!known(Some("mallory")) && !known(None));
-        assert!(
-            Credentials::default()
-                .for_server_of(Some("mysql"))
-                .is_none()
-        );
+        let none = Credentials::default();
+        assert!(none.for_server_of(Some("mysql"), None).is_none());
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub(crate) fn connect(root: &Root, pid: u32) -> Result<Client, Error> {
     let (owner, _) = proc_status::user(root, pid)?;
     let asker = server::name_of_user(linux::process::user());
     let owner = server::name_of_user(owner);
-    let credentials = Credentials::of_process()?.for_server_of(owner.as_deref());
+    let credentials = Credentials::of_process()?.for_server_of(owner.as_deref(), asker.as_deref());
     let named = credentials.map(|it| (it.user.or(asker).unwrap_or_default(), it.password));
     let connected = server::as_user_of(root, pid, |user| {
         let mut users = vec![user.unwrap_or(USUAL_USER), USUAL_USER];

@@ -18,6 +18,7 @@ mod installation;
 mod kind;
 mod local;
 mod login;
+mod passwords;
 mod prewarm;
 mod programs;
 mod relations;
@@ -26,6 +27,7 @@ mod scratch_server;
 mod server_settings;
 mod session;
 mod statement;
+mod surroundings;
 mod tables;
 mod version;
 

@@ -11,6 +11,9 @@ use postgres::{Client, NoTls};
 use crate::Error;
 use crate::answering::{PORT, require_answer_of};
 
+/// Directories of sockets: of Debian and Red Hat. `/tmp`, that of upstream, is anybody's.
+pub(crate) const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
+
 /// What is needed to connect, again and again.
 #[derive(Clone)]
 pub(crate) struct Login {

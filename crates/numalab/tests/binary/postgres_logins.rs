@@ -11,6 +11,8 @@ use std::process::Command;
 use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::postgres_server::{Server, installed};
+use crate::unmet_need::is_root;
+use crate::user::NOBODY;
 
 const PASSWORD: &str = "of:reader";
 
@@ -213,4 +215,29 @@ fn a_schema_made_with_a_password_is_undone_with_it() {
     assert_eq!(undone.status.code(), Some(0), "{undone:?}");
     assert!(!exists());
     guarded.laboratory.nothing_is_left();
+}
+
+/// A server of any other user could log in elsewhere with it.
+#[test]
+fn only_a_server_of_the_user_or_of_postgres_gets_a_password() {
+    const TEST: &str = "only_a_server_of_the_user_or_of_postgres_gets_a_password";
+    let Some(guarded) = Guarded::start(TEST) else {
+        return;
+    };
+    if !is_root(TEST) {
+        return;
+    }
+    let target = guarded.server.target();
+    let words = ["inspect", &target, "--relations", "--pg-role", "reader"];
+    let said = |laboratory: &Laboratory| {
+        let mut command = laboratory.command(&words);
+        let output = command.env("PGPASSWORD", PASSWORD).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let refused = said(&guarded.laboratory);
+    assert!(refused.contains("password missing"), "{refused}");
+    let owner = Laboratory::of(NOBODY);
+    let let_in = said(&owner);
+    assert!(let_in.contains("permission denied for view"), "{let_in}");
+    owner.nothing_is_left();
 }

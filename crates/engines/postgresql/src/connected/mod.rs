@@ -3,7 +3,6 @@
 
 mod connected_server;
 mod schema;
-mod surroundings;
 mod their_table;
 mod url;
 

@@ -1,9 +1,9 @@
 //! The URL of a server that is already running: parses it, completes it by what libpq's programs
 //! take from their surroundings, and removes its password.
 
-use super::surroundings::Surroundings;
 use crate::Error;
 use crate::login::Login;
+use crate::surroundings::Surroundings;
 
 /// What a URL says, completed.
 pub(super) struct Address {

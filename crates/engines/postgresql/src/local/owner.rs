@@ -8,8 +8,14 @@ use nix::unistd::{Gid, Uid, User};
 
 use crate::Error;
 
+/// The user of servers as packages install them.
+const USUAL_OWNER: &str = "postgres";
+
 /// The user and role that query a server.
 pub(super) struct Asker {
+    /// Whether the server may ask for a password: one of any other user could log in elsewhere with
+    /// it.
+    pub may_have_password: bool,
     /// The user to become for it; `None`: no other user.
     user: Option<(u32, u32)>,
     role: String,
@@ -23,13 +29,20 @@ pub(super) fn asker(data: &Path, role: Option<&str>) -> Result<Asker, Error> {
     let owner = std::fs::metadata(data);
     let owner = owner.map_err(Error::io(format!("looking at {}", data.display())))?;
     let own = Uid::effective();
+    let usual = User::from_name(USUAL_OWNER).ok().flatten();
+    let is_usual = usual.is_some_and(|user| user.uid.as_raw() == owner.uid());
+    let may_have_password = is_usual || owner.uid() == own.as_raw();
     let (user, uid) = match own.is_root() {
         true => (Some((owner.uid(), owner.gid())), Uid::from_raw(owner.uid())),
         false => (None, own),
     };
     if let Some(role) = role {
         let role = role.to_owned();
-        return Ok(Asker { user, role });
+        return Ok(Asker {
+            may_have_password,
+            user,
+            role,
+        });
     }
     let known = User::from_uid(uid).ok().flatten();
     let role = known.map(|user| user.name).ok_or_else(|| Error::Answer {
@@ -37,7 +50,11 @@ pub(super) fn asker(data: &Path, role: Option<&str>) -> Result<Asker, Error> {
         expected: "a user with a name, or --pg-role".to_owned(),
         found: format!("user id {uid}, group {}", Gid::from_raw(owner.gid())),
     })?;
-    Ok(Asker { user, role })
+    Ok(Asker {
+        may_have_password,
+        user,
+        role,
+    })
 }
 
 impl Asker {

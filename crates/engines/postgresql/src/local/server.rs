@@ -8,7 +8,9 @@ use super::lock_file::LockFile;
 use super::owner::{self, Asker};
 use crate::Error;
 use crate::answering::require_answer;
+use crate::passwords::Passwords;
 use crate::scratch_server::CONNECT_WITHIN;
+use crate::surroundings::Surroundings;
 
 /// Databases that exist in every cluster, unless an administrator dropped them.
 const USUAL: [&str; 2] = ["postgres", "template1"];
@@ -20,6 +22,7 @@ const WITHOUT_WAITING: &str = "-c lock_timeout=5s";
 pub(crate) struct LocalServer {
     lock_file: LockFile,
     asker: Asker,
+    passwords: Passwords,
 }
 
 impl LocalServer {
@@ -27,11 +30,18 @@ impl LocalServer {
     /// the connecting user.
     ///
     /// # Errors
-    /// When it does not run, or there is no user and role to query it.
+    /// When it does not run, there is no user and role to query it, or the user's passwords cannot
+    /// be read.
     pub(crate) fn of(data: &Path, role: Option<&str>) -> Result<Self, Error> {
+        let asker = owner::asker(data, role)?;
         Ok(LocalServer {
             lock_file: LockFile::read(data)?,
-            asker: owner::asker(data, role)?,
+            // Read before this process asks as another user.
+            passwords: match asker.may_have_password {
+                true => Surroundings::of_process().passwords()?,
+                false => Passwords::default(),
+            },
+            asker,
         })
     }
 
@@ -48,14 +58,21 @@ impl LocalServer {
         &self,
         work: impl FnOnce(&Door<'_>) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
-        let lock_file = &self.lock_file;
-        self.asker.ask(|role| work(&Door { lock_file, role }))?
+        let (lock_file, passwords) = (&self.lock_file, &self.passwords);
+        self.asker.ask(|role| {
+            work(&Door {
+                lock_file,
+                passwords,
+                role,
+            })
+        })?
     }
 }
 
 /// Access to a server as one role.
 pub(crate) struct Door<'s> {
     lock_file: &'s LockFile,
+    passwords: &'s Passwords,
     role: &'s str,
 }
 
@@ -67,19 +84,22 @@ impl Door<'_> {
     pub(crate) fn connect(&self, database: &str) -> Result<Client, Error> {
         let LockFile { socket, port, .. } = self.lock_file;
         let role = self.role;
-        postgres::Config::new()
+        let mut config = postgres::Config::new();
+        config
             .host_path(socket)
             .port(*port)
             .user(role)
             .dbname(database)
             .application_name("numalab")
             .options(WITHOUT_WAITING)
-            .connect_timeout(CONNECT_WITHIN)
-            .connect(NoTls)
-            .map_err(Error::client(format!(
-                "connecting to database {database:?} through {}, port {port}, as {role:?}",
-                socket.display()
-            )))
+            .connect_timeout(CONNECT_WITHIN);
+        if let Some(password) = self.passwords.of(&config)? {
+            config.password(password);
+        }
+        config.connect(NoTls).map_err(Error::client(format!(
+            "connecting to database {database:?} through {}, port {port}, as {role:?}",
+            socket.display()
+        )))
     }
 
     /// Connects to a database that usually exists.

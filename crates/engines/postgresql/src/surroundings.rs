@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use linux::plain_file;
 use nix::unistd::{Uid, User};
-use postgres::config::{Host, SslMode};
+use postgres::config::SslMode;
 
 use crate::Error;
-use crate::login::{port, socket};
+use crate::login::{SOCKET_DIRECTORIES, port, socket};
+use crate::passwords::{Passwords, read};
 
 /// The settings that are taken, with their variables.
 const VARIABLES: [(&str, &str); 11] = [
@@ -27,20 +27,16 @@ const VARIABLES: [(&str, &str); 11] = [
     ("connect_timeout", "PGCONNECT_TIMEOUT"),
     ("sslmode", "PGSSLMODE"),
 ];
-/// Folders of sockets: of Debian and Red Hat. `/tmp`, that of upstream, is anybody's.
-const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
 /// Service files of the machine: `PGSYSCONFDIR` of Debian, Red Hat and upstream.
 const SERVICE_FILES: [&str; 3] = [
     "/etc/postgresql-common/pg_service.conf",
     "/etc/sysconfig/pgsql/pg_service.conf",
     "/usr/local/pgsql/etc/pg_service.conf",
 ];
-/// Neither file is longer.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Variables and folders of the user who runs numalab.
 #[derive(Default)]
-pub(super) struct Surroundings {
+pub(crate) struct Surroundings {
     variables: BTreeMap<String, String>,
     home: Option<PathBuf>,
     user: Option<String>,
@@ -48,7 +44,7 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     /// Those of this process.
-    pub(super) fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         let is_taken = |name: &str| name.starts_with("PG");
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -68,7 +64,7 @@ impl Surroundings {
     ///
     /// # Errors
     /// When a setting or its file is not understood, or there is no such service.
-    pub(super) fn complete(
+    pub(crate) fn complete(
         &self,
         config: &mut postgres::Config,
         service: Option<String>,
@@ -127,15 +123,29 @@ impl Surroundings {
         if config.get_password().is_some() {
             return Ok(is_role_named);
         }
-        let passfile = passfile.or_else(|| setting("passfile")).map(PathBuf::from);
-        let password = match setting("password") {
-            Some(password) => Some(password),
-            None => self.stored_password(config, passfile)?,
-        };
-        if let Some(password) = password {
+        let file = passfile.or_else(|| setting("passfile"));
+        let passwords = self.passwords_of(setting("password"), file)?;
+        if let Some(password) = passwords.of(config)? {
             config.password(password);
         }
         Ok(is_role_named)
+    }
+
+    /// Returns the passwords of this user.
+    ///
+    /// # Errors
+    /// When their file cannot be read.
+    pub(crate) fn passwords(&self) -> Result<Passwords, Error> {
+        self.passwords_of(self.variable("password"), self.variable("passfile"))
+    }
+
+    fn passwords_of(
+        &self,
+        given: Option<String>,
+        file: Option<String>,
+    ) -> Result<Passwords, Error> {
+        let own = || Some(self.home.as_ref()?.join(".pgpass"));
+        Passwords::new(given, file.map(PathBuf::from).or_else(own))
     }
 
     fn variable(&self, key: &str) -> Option<String> {
@@ -168,63 +178,6 @@ impl Surroundings {
             found: format!("{name:?}, which is in none of them"),
         })
     }
-
-    /// Returns the password of a file for this connection.
-    fn stored_password(
-        &self,
-        config: &postgres::Config,
-        named: Option<PathBuf>,
-    ) -> Result<Option<String>, Error> {
-        let Some(path) = named.or_else(|| Some(self.home.as_ref()?.join(".pgpass"))) else {
-            return Ok(None);
-        };
-        let Some(text) = read(&path)? else {
-            return Ok(None);
-        };
-        let user = config.get_user().unwrap_or_default();
-        let host = match config.get_hosts().first() {
-            Some(Host::Tcp(name)) => name.clone(),
-            // The usual folder of sockets is called so, too (libpq, passwordFromFile).
-            Some(Host::Unix(path)) if SOCKET_DIRECTORIES.iter().any(|it| path == Path::new(it)) => {
-                "localhost".to_owned()
-            }
-            Some(Host::Unix(path)) => path.display().to_string(),
-            None => config
-                .get_hostaddrs()
-                .first()
-                .map_or(String::new(), |it| it.to_string()),
-        };
-        let port = port(config).to_string();
-        let database = config.get_dbname().unwrap_or(user);
-        let wanted = [host.as_str(), &port, database, user];
-        let found = text.lines().find_map(|line| password_of(line, wanted));
-        if found.is_some() {
-            require_private(&path)?;
-        }
-        Ok(found)
-    }
-}
-
-/// Refuses a file of passwords that others may read, as libpq does not use it.
-fn require_private(path: &Path) -> Result<(), Error> {
-    use std::os::unix::fs::MetadataExt;
-    let status = std::fs::metadata(path).map_err(Error::io(format!("{}", path.display())))?;
-    match status.mode() & 0o077 {
-        0 => Ok(()),
-        _ => Err(Error::OpenPasswordFile {
-            path: path.to_owned(),
-            mode: status.mode() & 0o7777,
-        }),
-    }
-}
-
-/// Reads a regular file of the user's, which may be a link; `None` where there is none.
-fn read(path: &Path) -> Result<Option<String>, Error> {
-    let Ok(real) = path.canonicalize() else {
-        return Ok(None);
-    };
-    let text = plain_file::read_start(&real, FILE_BYTES_MAX);
-    text.map_err(Error::io(format!("reading {}", path.display())))
 }
 
 fn list(text: Option<String>) -> Vec<String> {
@@ -260,44 +213,15 @@ fn section(text: &str, name: &str) -> Option<BTreeMap<String, String>> {
     )
 }
 
-/// Returns the password of a line `host:port:database:user:password` that is of this connection:
-/// `*` is any, and a backslash takes the next character as it is.
-fn password_of(line: &str, wanted: [&str; 4]) -> Option<String> {
-    if line.starts_with('#') {
-        return None;
-    }
-    let mut fields = vec![(String::new(), false)];
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        // What follows the fourth colon is the password, whatever it has.
-        let is_end = character == ':' && fields.len() <= wanted.len();
-        let (field, is_escaped) = fields.last_mut()?;
-        match character {
-            '\\' => {
-                *is_escaped = true;
-                field.extend(characters.next());
-            }
-            _ if is_end => fields.push((String::new(), false)),
-            other => field.push(other),
-        }
-    }
-    let (password, _) = fields.pop().filter(|_| fields.len() == wanted.len())?;
-    let is_any = |(field, is_escaped): &(String, bool)| field == "*" && !is_escaped;
-    let mut pairs = fields.iter().zip(wanted);
-    let is_of_it = pairs.all(|(field, wanted)| is_any(field) || field.0 == wanted);
-    is_of_it.then_some(password)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs;
 
-    use proptest::prelude::{prop_assert_eq, proptest};
+    use postgres::config::Host;
 
     use super::*;
 
-    /// Surroundings with a home that has these files, for its user alone.
+    /// Surroundings with a home that has these files.
     fn with(
         variables: &[(&str, &str)],
         files: &[(&str, &str)],
@@ -305,7 +229,6 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         for (name, text) in files {
             fs::write(home.path().join(name), text).unwrap();
-            fs::set_permissions(home.path().join(name), Permissions::from_mode(0o600)).unwrap();
         }
         let variables = variables
             .iter()
@@ -367,54 +290,5 @@ mod tests {
             error.to_string(),
             "port: expected a number up to 65535, found \"5432x\""
         );
-    }
-
-    #[test]
-    fn the_first_line_of_the_password_file_that_fits_counts() {
-        let file = "# comment\n*:*:*:other:no\ndb:5433:sh\\:op:me:a:b\\\\c\n\
-                    /run/x:*:*:me:of-socket\nlocalhost:5432:me:me:of-here\n";
-        let (surroundings, home) = with(&[], &[(".pgpass", file)]);
-        let found = |url: &str| {
-            let mut config: postgres::Config = url.parse().unwrap();
-            surroundings.complete(&mut config, None, None).unwrap();
-            password(&config).map(str::to_owned)
-        };
-        assert_eq!(
-            found("host=db port=5433 dbname=sh:op").as_deref(),
-            Some("a:b\\c")
-        );
-        assert_eq!(found("host=db port=5433 dbname=shop"), None);
-        assert_eq!(found("host=/run/x").as_deref(), Some("of-socket"));
-        assert_eq!(found("host=/run/postgresql").as_deref(), Some("of-here"));
-        assert_eq!(
-            found("host=localhost password=given").as_deref(),
-            Some("given")
-        );
-        let path = home.path().join(".pgpass");
-        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        let mut config: postgres::Config = "host=/run/x".parse().unwrap();
-        let error = surroundings.complete(&mut config, None, None).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains(".pgpass may be read by others (mode 0640)"),
-            "{error}"
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_escaped_is_read_again(
-            fields in proptest::array::uniform4("[ -~é]{0,9}"),
-            password in "[ -~é]{0,9}",
-        ) {
-            let escaped = |field: &String| field.replace('\\', "\\\\").replace(':', "\\:");
-            let names: Vec<String> = fields.iter().map(escaped).collect();
-            let password_there = password.replace('\\', "\\\\");
-            let line = format!(" {}:{password_there}", names.join(":"));
-            let wanted = [&format!(" {}", fields[0]), &fields[1], &fields[2], &fields[3]];
-            let found = password_of(&line, wanted.map(String::as_str));
-            prop_assert_eq!(found, Some(password));
-        }
     }
 }
