@@ -10,7 +10,7 @@ pub(crate) struct SnapshotDocument<'l> {
     format: &'static str,
     #[serde(flatten)]
     snapshot: &'l Snapshot,
-    /// What runs out first; null when nothing does within a day.
+    /// What runs out first; null when nothing is expected to.
     forecast: Option<ForecastDocument<'l>>,
     /// What needs attention, one sentence each.
     notices: &'l [String],

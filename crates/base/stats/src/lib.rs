@@ -6,6 +6,7 @@
 
 mod bootstrap;
 mod comparison;
+mod depletion;
 mod generator;
 mod interval;
 mod percentile;
@@ -19,6 +20,7 @@ mod warm_up;
 
 pub use bootstrap::ratio_interval;
 pub use comparison::{ratio_of_cases, ratio_of_pairs};
+pub use depletion::{Depletion, depletion};
 pub use generator::Generator;
 pub use interval::{Interval, VALUES_MIN, median_interval, proportion_interval};
 pub use quantile::{median, quantile};

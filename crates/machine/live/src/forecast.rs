@@ -1,23 +1,11 @@
 //! Which node runs out of memory or huge pages first, when, and which databases that would hit.
 
-use model::{ByteSize, NodeId, NodeSet, NodeSnapshot, Snapshot};
+use model::{NodeId, NodeSet, Snapshot};
+use stats::depletion;
 
-use crate::slope::slope;
-
-/// No forecast beyond a day: the history is ten minutes long.
-const SECONDS_MAX: f64 = 86_400.0;
-
-/// What runs out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
-    /// Free memory and page cache that the kernel can drop.
-    Memory,
-    /// Huge pages of this size.
-    HugePages {
-        /// Size of a page.
-        page_bytes: u64,
-    },
-}
+use crate::growth::{Growth, growth};
+use crate::lowest::Lowest;
+use crate::resource::Resource;
 
 /// Why a database would be hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,44 +34,52 @@ pub struct Exhaustion {
     pub resource: Resource,
     /// How much is left: bytes or pages.
     pub left: u64,
-    /// How fast it goes, per second, by the median slope.
+    /// How fast it goes, per second.
     pub per_s: f64,
-    /// Seconds until nothing is left, by the median slope.
+    /// Seconds until nothing is left at this rate.
     pub seconds: f64,
-    /// The same by the steepest slope of the 95 % interval.
+    /// The lower end of the 95 % interval of this time.
     pub seconds_low: f64,
-    /// The same by the flattest.
+    /// The upper end.
     pub seconds_high: f64,
+    /// Who takes it, as far as one is seen to.
+    pub growth: Option<Growth>,
     /// The databases that it would hit.
     pub hits: Vec<HitInstance>,
 }
 
-/// A forecast of ten minutes of snapshots.
+/// A forecast of ten minutes of snapshots ([`stats::depletion`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forecast {
-    /// What runs out first; `None` when nothing does within a day, or when the interval of every
-    /// slope includes 0.
+    /// What runs out first; `None` when nothing does that a trend of so many seconds can tell.
     pub first: Option<Exhaustion>,
     /// Seconds of history that it rests on.
     pub history_s: f64,
 }
 
 impl Forecast {
-    /// The forecast from snapshots, oldest first.
-    pub fn of<'s>(snapshots: impl DoubleEndedIterator<Item = &'s Snapshot>) -> Forecast {
+    /// The forecast from snapshots, oldest first, and the least there was before them.
+    pub fn of<'s>(
+        snapshots: impl DoubleEndedIterator<Item = &'s Snapshot>,
+        lowest: &Lowest,
+    ) -> Forecast {
         let snapshots: Vec<&Snapshot> = snapshots.collect();
         let (Some(first), Some(latest)) = (snapshots.first(), snapshots.last()) else {
             return Forecast::default();
         };
-        let all = latest.nodes.iter().flat_map(|node| {
-            let pools = node.huge_pages.iter().map(|pool| pool.page_bytes);
-            let pools = pools.map(|page_bytes| Resource::HugePages { page_bytes });
-            let resources = std::iter::once(Resource::Memory).chain(pools);
-            resources.filter_map(|resource| exhaustion(&snapshots, node.id, resource))
-        });
-        let mut soonest = all.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let all: Vec<(NodeId, Resource)> = Resource::all(latest).collect();
+        let exhausted = |(node, resource): &(NodeId, Resource)| {
+            let lowest = lowest.of(*node, *resource);
+            exhaustion(&snapshots, (*node, *resource), lowest, all.len())
+        };
+        let mut soonest = all
+            .iter()
+            .filter_map(exhausted)
+            .min_by(|a, b| a.seconds.total_cmp(&b.seconds));
         if let Some(soonest) = &mut soonest {
             soonest.hits = hits(latest, soonest.node);
+            let lost_per_s = soonest.per_s * soonest.resource.unit_bytes() as f64;
+            soonest.growth = growth(&snapshots, soonest.node, lost_per_s);
         }
         Forecast {
             first: soonest,
@@ -94,17 +90,19 @@ impl Forecast {
     /// The forecast in one sentence; `None` when there is nothing to say.
     pub fn sentence(&self) -> Option<String> {
         let first = self.first.as_ref()?;
-        let what = match first.resource {
-            Resource::Memory => "memory".to_owned(),
-            Resource::HugePages { page_bytes } => format!("huge pages of {}", ByteSize(page_bytes)),
+        let seconds = [first.seconds_low, first.seconds, first.seconds_high].map(duration);
+        let [low, expected, high] = &seconds;
+        let seen = duration(self.history_s);
+        let mut text = format!("node {} runs out of {}", first.node, first.resource);
+        text += &match low == high {
+            true => format!(" in {expected} at the rate of the last {seen}"),
+            false => format!(
+                " in {expected} (95 % interval {low} to {high}) at the rate of the last {seen}"
+            ),
         };
-        let text = format!(
-            "node {} runs out of {what} in {} (95 % interval {} to {})",
-            first.node,
-            duration(first.seconds),
-            duration(first.seconds_low),
-            duration(first.seconds_high)
-        );
+        if let Some(growth) = &first.growth {
+            text = format!("{text}; {}", growth.text());
+        }
         Some(text + &hits_text(&first.hits, "would hit"))
     }
 }
@@ -128,49 +126,34 @@ fn duration(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
         seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
-        seconds if seconds <= SECONDS_MAX => format!("{:.1} h", seconds / 3600.0),
+        seconds if seconds < 86_400.0 => format!("{:.1} h", seconds / 3600.0),
         _ => "more than a day".to_owned(),
     }
 }
 
-/// Free memory and page cache; `None` when one is unknown.
-pub(crate) fn available(node: &NodeSnapshot) -> Option<u64> {
-    node.free_bytes?.checked_add(node.page_cache_bytes?)
-}
-
-fn left(node: &NodeSnapshot, resource: Resource) -> Option<u64> {
-    match resource {
-        Resource::Memory => available(node).filter(|_| node.memory_bytes > Some(0)),
-        Resource::HugePages { page_bytes } => {
-            let mut pools = node.huge_pages.iter();
-            let pool = pools.find(|pool| pool.page_bytes == page_bytes)?;
-            pool.free.filter(|_| pool.total > 0)
-        }
-    }
-}
-
-fn exhaustion(snapshots: &[&Snapshot], node: NodeId, resource: Resource) -> Option<Exhaustion> {
+fn exhaustion(
+    snapshots: &[&Snapshot],
+    (node, resource): (NodeId, Resource),
+    lowest: Option<u64>,
+    compared: usize,
+) -> Option<Exhaustion> {
     let points = snapshots.iter().filter_map(|snapshot| {
         let node = snapshot.nodes.iter().find(|it| it.id == node)?;
-        Some((snapshot.uptime_s, left(node, resource)?))
+        Some((snapshot.uptime_s, resource.left(node)?))
     });
     let points: Vec<(f64, u64)> = points.collect();
     let left = points.last()?.1;
-    let as_floats: Vec<(f64, f64)> = points.iter().map(|(at, it)| (*at, *it as f64)).collect();
-    let slope = slope(&as_floats)?;
-    if slope.high >= 0.0 || left == 0 {
-        return None;
-    }
-    let seconds = |slope: f64| left as f64 / -slope;
-    let expected = seconds(slope.median);
-    (expected <= SECONDS_MAX).then(|| Exhaustion {
+    let points: Vec<(f64, f64)> = points.iter().map(|(at, it)| (*at, *it as f64)).collect();
+    let found = depletion(&points, lowest.map(|it| it as f64), compared)?;
+    Some(Exhaustion {
         node,
         resource,
         left,
-        per_s: -slope.median,
-        seconds: expected,
-        seconds_low: seconds(slope.low),
-        seconds_high: seconds(slope.high),
+        per_s: found.rate,
+        seconds: found.expected,
+        seconds_low: found.low,
+        seconds_high: found.high,
+        growth: None,
         hits: Vec::new(),
     })
 }
@@ -211,7 +194,8 @@ pub(crate) fn hits(snapshot: &Snapshot, node: NodeId) -> Vec<HitInstance> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{InstanceSnapshot, MemorySnapshot};
+    use crate::History;
+    use model::{InstanceSnapshot, MemorySnapshot, NodeSnapshot, ProcessSnapshot};
 
     const GIB: u64 = 1 << 30;
 
@@ -225,7 +209,7 @@ mod tests {
         }
     }
 
-    fn history(free: impl Fn(u64) -> u64) -> Vec<Snapshot> {
+    fn at(second: u64, free: u64) -> Snapshot {
         let bytes_by_node = [(NodeId(1), 30 * GIB), (NodeId(0), GIB)].into();
         let memory = MemorySnapshot {
             bytes_by_node,
@@ -236,30 +220,68 @@ mod tests {
             pids: vec![7],
             memory: Some(memory),
         };
-        let at = |second: u64| Snapshot {
-            uptime_s: 1000.0 + second as f64,
-            nodes: vec![node(0, 90 * GIB), node(1, free(second))],
-            instances: vec![instance.clone()],
-            ..Snapshot::default()
+        let growing = ProcessSnapshot {
+            pid: 9,
+            name: "loader".to_owned(),
+            resident_bytes: Some(100 * GIB - free),
+            ..ProcessSnapshot::default()
         };
-        (0..60).map(at).collect()
+        Snapshot {
+            uptime_s: 1000.0 + second as f64,
+            nodes: vec![node(0, 90 * GIB), node(1, free)],
+            instances: vec![instance],
+            processes: vec![growing],
+            ..Snapshot::default()
+        }
+    }
+
+    fn history(seconds: u64, free: impl Fn(u64) -> u64) -> History {
+        let mut history = History::default();
+        (0..seconds).for_each(|second| history.push(at(second, free(second))));
+        history
     }
 
     #[test]
     fn the_node_that_shrinks_runs_out_and_hits_what_lies_there() {
-        let snapshots = history(|second| 20 * GIB - second * GIB / 10);
-        let forecast = Forecast::of(snapshots.iter());
-        let sentence = forecast.sentence().unwrap();
-        let expected = "node 1 runs out of memory in 2 min (95 % interval 2 min to 2 min); \
-                        would hit postgres:/data (most of its memory is there)";
-        assert_eq!(sentence, expected);
+        let forecast = history(60, |second| 20 * GIB - second * GIB / 10).forecast();
+        let expected = "node 1 runs out of memory in 2 min at the rate of the last 59 s; process \
+                        9 \"loader\" grows by 102.4 MiB/s; would hit postgres:/data (most of its \
+                        memory is there)";
+        assert_eq!(forecast.sentence().unwrap(), expected);
         assert_eq!(forecast.history_s, 59.0);
+        let rough = |second| 20 * GIB - second * GIB / 10 - second / 7 % 2 * GIB;
+        let sentence = history(60, rough).forecast().sentence().unwrap();
+        assert!(
+            sentence.contains(" (95 % interval 55 s to 80 min) at "),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn who_grows_is_known_after_ten_minutes_too() {
+        let forecast = history(2000, |second| 50 * GIB - second * GIB / 100).forecast();
+        let sentence = forecast.sentence().unwrap();
+        assert!(
+            sentence.contains("the last 10 min; process 9 "),
+            "{sentence}"
+        );
     }
 
     #[test]
     fn memory_that_goes_up_and_down_has_no_forecast() {
-        let snapshots = history(|second| 20 * GIB + second * 7919 % 101 * (GIB / 100));
-        assert_eq!(Forecast::of(snapshots.iter()).sentence(), None);
-        assert_eq!(Forecast::of([].iter()), Forecast::default());
+        let history = history(60, |second| 20 * GIB + second * 7919 % 101 * (GIB / 100));
+        assert_eq!(history.forecast().sentence(), None);
+        assert_eq!(History::default().forecast(), Forecast::default());
+    }
+
+    #[test]
+    fn what_has_been_lower_today_is_no_news() {
+        let falls = |second: u64| 20 * GIB - second % 700 * GIB / 40;
+        let first = history(650, falls).forecast();
+        assert!(first.first.is_some());
+        // It came back once, and so is not believed before it is lower than ever.
+        assert_eq!(history(1350, falls).forecast().first, None);
+        let lower = |second| falls(second) - second / 700 * GIB * 2;
+        assert!(history(1399, lower).forecast().first.is_some());
     }
 }

@@ -2,7 +2,8 @@
 
 use model::{ByteSize, NodeId, Snapshot};
 
-use crate::forecast::{HitInstance, available, hits, hits_text};
+use crate::forecast::{HitInstance, hits, hits_text};
+use crate::resource::available;
 
 /// A node with less available memory than this share of it is full.
 const FULL_SHARE: f64 = 0.02;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use model::Snapshot;
 
-use crate::{Change, Forecast};
+use crate::{Change, Forecast, Lowest};
 
 /// Ten minutes: long enough for the slope of a load, short enough that an earlier load is
 /// forgotten.
@@ -13,11 +13,16 @@ const SECONDS_MAX: f64 = 600.0;
 /// At most so many snapshots, however often they are taken.
 const SNAPSHOTS_MAX: usize = 1200;
 
-/// Snapshots of the last ten minutes. Those before the last two keep their nodes only: processes
-/// of ten minutes would take hundreds of megabytes.
+/// Who grows is found from the processes of a snapshot that is older than this: at most three of
+/// them keep theirs.
+const PROCESSES_EVERY_S: f64 = 300.0;
+
+/// Snapshots of the last ten minutes. Those before the last two keep their nodes only, and one in
+/// five minutes its processes: those of ten minutes would take hundreds of megabytes.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     snapshots: VecDeque<Snapshot>,
+    lowest: Lowest,
 }
 
 impl History {
@@ -28,23 +33,34 @@ impl History {
             .latest()
             .is_some_and(|latest| latest.uptime_s >= snapshot.uptime_s)
         {
-            self.snapshots.clear();
+            *self = History::default();
         }
         let oldest = snapshot.uptime_s - SECONDS_MAX;
         self.snapshots.push_back(snapshot);
-        while self.snapshots.len() > SNAPSHOTS_MAX
-            || self
-                .snapshots
-                .front()
-                .is_some_and(|first| first.uptime_s < oldest)
+        while let Some(first) = self.snapshots.front()
+            && (self.snapshots.len() > SNAPSHOTS_MAX || first.uptime_s < oldest)
         {
+            self.lowest.add(first);
             self.snapshots.pop_front();
         }
-        if let Some(third) = self.snapshots.len().checked_sub(3) {
-            self.snapshots[third].processes = Vec::new();
-            self.snapshots[third].instances = Vec::new();
-            self.snapshots[third].gaps = Vec::new();
+        self.thin();
+    }
+
+    /// Takes what is not looked at again from the third last snapshot.
+    fn thin(&mut self) {
+        let Some(third) = self.snapshots.len().checked_sub(3) else {
+            return;
+        };
+        let mut before = self.snapshots.range(..third).rev();
+        let last = before.find(|it| !it.processes.is_empty());
+        let thinned = &self.snapshots[third];
+        let is_due = last.is_none_or(|it| thinned.uptime_s - it.uptime_s >= PROCESSES_EVERY_S);
+        let thinned = &mut self.snapshots[third];
+        if !is_due {
+            thinned.processes = Vec::new();
+            thinned.instances = Vec::new();
         }
+        thinned.gaps = Vec::new();
     }
 
     /// The snapshots, oldest first.
@@ -66,6 +82,6 @@ impl History {
 
     /// What runs out first ([`Forecast::of`]).
     pub fn forecast(&self) -> Forecast {
-        Forecast::of(self.snapshots())
+        Forecast::of(self.snapshots(), &self.lowest)
     }
 }

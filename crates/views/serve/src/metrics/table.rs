@@ -113,7 +113,7 @@ metrics! {
     FORECAST Gauge "numalab_forecast_exhausted_seconds" ["node", "resource"]
         "Seconds until a node runs out of memory, or of huge pages of a size in bytes \
          (huge-pages-2097152), if the present rate lasts: what runs out first. Absent when nothing \
-         is expected to within a day.";
+         is expected to within two hours.";
     FORECAST_LOW Gauge "numalab_forecast_exhausted_low_seconds" ["node", "resource"]
         "Lower end of the 95 % interval of that time.";
     FORECAST_HIGH Gauge "numalab_forecast_exhausted_high_seconds" ["node", "resource"]
