@@ -7,6 +7,8 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{Machine, Outcome, Run, RunStatus, StreamKernel, Trial, Work};
 
+use report::RunView;
+
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_arguments::MemoryArguments;
@@ -52,6 +54,15 @@ impl Rounds {
             }),
             ..self
         }
+    }
+}
+
+/// Returns what there is to see of a run, with its curves of latency under load.
+pub(crate) fn view(run: &Run) -> RunView {
+    let result = memory::bandwidth_result(std::slice::from_ref(run));
+    RunView {
+        curves: result.map_or_else(Vec::new, |result| result.ladders),
+        ..report::run_view(run)
     }
 }
 

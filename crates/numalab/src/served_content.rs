@@ -90,7 +90,7 @@ impl Content for ServedContent {
 
     fn run_page(&self, run: &str) -> Result<RunPage, Problem> {
         let make = |run: &Run| {
-            let view: RunView = report::run_view(run);
+            let view: RunView = crate::memory_runs::view(run);
             Ok(page::run_page(std::slice::from_ref(&view)))
         };
         let page = self.made(&self.pages, run, make)?;

@@ -11,8 +11,8 @@ use report::RunView;
 use store::Store;
 
 use crate::failure::Failure;
-use crate::requested_files;
 use crate::state_folder::StateFolder;
+use crate::{memory_runs, requested_files};
 
 /// The longest file that is read: beyond it, `page` refuses the document.
 const FILE_BYTES_MAX: u64 = 33 << 20;
@@ -69,7 +69,7 @@ fn of_runs(
         requested_files::write_result(path, &picture(&runs)?)?;
     }
     if let Some(path) = &arguments.html {
-        let views: Vec<RunView> = runs.iter().map(report::run_view).collect();
+        let views: Vec<RunView> = runs.iter().map(memory_runs::view).collect();
         let page = match loaded {
             None => page::run_page(&views),
             Some(file) => with_load(&views, file)?,

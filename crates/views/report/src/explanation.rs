@@ -40,7 +40,7 @@ pub struct Difference {
     /// exactly.
     pub rest: Option<f64>,
     /// Shares of the difference: CPUs, cost, rest. `None` where there is no difference to split, or
-    /// a factor is unknown.
+    /// a factor is unknown or has no interval.
     pub shares: Option<Split>,
     /// The part of memory latency; `None` where unknown.
     pub memory: Option<MemoryShare>,
@@ -91,12 +91,12 @@ pub fn explain(
     };
     let others = (0..cases.len()).filter(|index| *index != baseline);
     let difference = |baseline, case| {
+        let found = difference(run, &cases, baseline, case);
+        let is_sure = found.cost.is_some_and(|it| it.interval.is_some());
+        let latency = latency.filter(|_| is_sure);
         let memory =
             latency.and_then(|latency| memory_share(run, latency, &cases[case], &cases[baseline]));
-        Difference {
-            memory,
-            ..difference(run, &cases, baseline, case)
-        }
+        Difference { memory, ..found }
     };
     let differences = others.map(|case| difference(baseline, case));
     let steps = (1..cases.len()).filter(|_| cases.len() > 2);
@@ -114,6 +114,15 @@ impl Difference {
     pub(crate) fn is_tie(&self) -> bool {
         let interval = self.reads.interval;
         interval.is_some_and(|interval| interval.contains(1.0))
+    }
+
+    /// Returns whether there are too few trials to say which part a factor has.
+    pub(crate) fn has_too_few(&self) -> bool {
+        let factors = [Some(self.reads), self.cpus, self.cost];
+        factors
+            .into_iter()
+            .flatten()
+            .any(|it| it.interval.is_none())
     }
 }
 
@@ -149,7 +158,9 @@ fn difference(run: &Run, cases: &[CaseCost], baseline: usize, case: usize) -> Di
         ..it
     });
     let product = cpus.zip(cost).map(|(cpus, cost)| cpus.ratio / cost.ratio);
-    let shares = cpus.zip(cost);
+    let is_sure = |factor: &Factor| factor.interval.is_some();
+    let sure = cpus.filter(is_sure).zip(cost.filter(is_sure));
+    let shares = sure.filter(|_| is_sure(&reads));
     let shares = shares.and_then(|(cpus, cost)| split(reads.ratio, cpus.ratio, 1.0 / cost.ratio));
     let difference = Difference {
         baseline,

@@ -73,7 +73,11 @@ pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
     );
     let times = decimals(reads.ratio, 3);
     let Some(shares) = difference.shares else {
-        return format!("{than} ({times} times; {sure}); the cause is unknown");
+        let why = match difference.has_too_few() {
+            true => "not explained: too few trials",
+            false => "the cause is unknown",
+        };
+        return format!("{than} ({times} times; {sure}); {why}");
     };
     let of_cpus = format!(
         "CPUs delivered ({} against {})",
@@ -137,7 +141,7 @@ fn off_cpu(case: &CaseCost) -> String {
 fn differences(found: &Explanation, differences: &[Difference], options: &TextOptions) -> String {
     let each = differences.iter().map(|difference| {
         let mut text = options.paragraph("", &sentence(found, difference), Style::Usual);
-        if difference.shares.is_some() {
+        if !difference.is_tie() && difference.cpus.is_some() {
             text.push_str(&parts(found, difference).text(options));
         }
         text.push_str(&memory(difference, options));

@@ -10,7 +10,7 @@ use stats::{Interval, Rank};
 
 use crate::confidence::CONFIDENCE;
 use crate::control::Control;
-use crate::ratio::{Ratio, baseline_index, is_emulated, ratio, verdict};
+use crate::ratio::{Ratio, baseline_index, is_emulated, is_load_sweep, ratio, verdict};
 use crate::run_outcome::Standing;
 use crate::verdict::Verdict;
 
@@ -90,7 +90,7 @@ pub(crate) fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement>
 
 /// Ranks the cases that can be ranked, by comparing each with every other.
 fn rank(run: &Run, cases: &mut [CaseJudgement]) {
-    if is_emulated(run) {
+    if is_emulated(run) || is_load_sweep(run) {
         return;
     }
     let is_ranked = |index: &usize| cases[*index].interval.is_some() && !cases[*index].is_control;
@@ -110,7 +110,7 @@ fn rank(run: &Run, cases: &mut [CaseJudgement]) {
 
 /// Compares each other case with the baseline.
 pub(crate) fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
-    let Some(baseline) = baseline_index(run) else {
+    let Some(baseline) = baseline_index(run).filter(|_| !is_load_sweep(run)) else {
         return Vec::new();
     };
     let others = (0..run.cases.len()).filter(|index| *index != baseline);

@@ -41,6 +41,13 @@ pub(crate) fn is_emulated(run: &Run) -> bool {
     })
 }
 
+/// Returns whether the cases of a run are points of curves of latency under load, so that a ranking
+/// would be one of loads.
+pub(crate) fn is_load_sweep(run: &Run) -> bool {
+    let is_point = |case: &Case| matches!(case.plan.work, Work::LoadedLatency(_));
+    !run.cases.is_empty() && run.cases.iter().all(is_point)
+}
+
 /// Returns the index of the case that the others are compared with.
 pub(crate) fn baseline_index(run: &Run) -> Option<usize> {
     run.cases

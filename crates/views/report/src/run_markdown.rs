@@ -41,15 +41,22 @@ pub fn run_markdown(run: &Run) -> String {
 }
 
 fn table(view: &RunView) -> String {
-    let mut text = row(&view.ranking_heads());
-    text.push_str("| ---: | --- | ---: | ---: | ---: | --- | --- |\n");
+    let columns = view.columns();
+    let heads: Vec<&String> = columns.iter().map(|(head, _)| head).collect();
+    let is_words = |head: &str| head == "case" || head == "verdict" || head == view.against;
+    let sides = heads.iter().map(|head| match is_words(head) {
+        true => "| --- ",
+        false => "| ---: ",
+    });
+    let mut text = format!("{}{}|\n", row(&heads), sides.collect::<String>());
     for case in &view.cases {
-        text.push_str(&row(&case.ranking_cells()));
+        let cells: Vec<&String> = columns.iter().map(|(_, cell)| cell(case)).collect();
+        text.push_str(&row(&cells));
     }
     text
 }
 
-fn row(cells: &[String]) -> String {
+fn row(cells: &[&String]) -> String {
     let cells = cells.iter().map(|cell| escaped(cell));
     format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }

@@ -5,7 +5,7 @@ use stats::Rank;
 
 use crate::judgement::Judgement;
 use crate::judgement_cases::{CaseJudgement, Comparison};
-use crate::ratio::merit;
+use crate::ratio::{is_load_sweep, merit};
 use crate::run_figures::{
     BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
 };
@@ -19,7 +19,7 @@ pub(crate) const NAME_COLUMNS: usize = 24;
 
 /// Formats the ranking, with the comparison beside it or, on a narrow terminal, below it.
 pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
-    let whole = table(run, judgement, true);
+    let whole = table(run, judgement, !is_load_sweep(run));
     if whole.width() <= options.columns() || judgement.comparisons.is_empty() {
         return whole.text(options);
     }

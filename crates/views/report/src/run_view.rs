@@ -2,15 +2,16 @@
 //! pages, tickets and text show the same. Names and messages are as they were recorded; who shows
 //! them escapes them.
 
-use model::{Case, Run, Trial};
+use model::{Case, LoadLadder, Run, Trial};
 
 use crate::explanation::explain;
 use crate::explanation_text::sentence;
 use crate::judgement::{Judgement, judge};
-use crate::ratio::is_emulated;
+use crate::load_sweep::load;
+use crate::ratio::{is_emulated, is_load_sweep};
 use crate::run_asked::asked;
 use crate::run_evidence::evidence_lines;
-use crate::run_figures::{confidence_percent, decimals, value};
+use crate::run_figures::{UNKNOWN, confidence_percent, decimals, value};
 use crate::run_load_profile::CaseTotals;
 use crate::run_machine::machine;
 use crate::run_outcome::Standing;
@@ -44,6 +45,10 @@ pub struct RunView {
     pub confidence: String,
     /// What the ratios are of, such as `times binding`.
     pub against: String,
+    /// Whether the cases are points of a curve, which are not ranked.
+    pub is_curve: bool,
+    /// The curves of latency under load; whoever shows the run adds them.
+    pub curves: Vec<LoadLadder>,
     /// The cases, the best first.
     pub cases: Vec<CaseView>,
     /// Why the cases differ, one sentence for each; empty where that cannot be said.
@@ -56,34 +61,28 @@ pub struct RunView {
     pub definition: String,
 }
 
-impl RunView {
-    /// The heads of the columns of the ranking.
-    pub fn ranking_heads(&self) -> [String; 7] {
-        [
-            "rank".to_owned(),
-            "case".to_owned(),
-            self.unit.clone(),
-            format!("{} interval", self.confidence),
-            "valid".to_owned(),
-            self.against.clone(),
-            "verdict".to_owned(),
-        ]
-    }
-}
+/// A column of the table of cases: its head, and the cell of each case.
+pub type Column = (String, fn(&CaseView) -> &String);
 
-impl CaseView {
-    /// The cells of its row of the ranking.
-    pub fn ranking_cells(&self) -> [String; 7] {
-        [
-            &self.rank,
-            &self.name,
-            &self.median,
-            &self.interval,
-            &self.valid,
-            &self.ratio,
-            &self.verdict,
-        ]
-        .map(String::clone)
+impl RunView {
+    /// The columns of the table of its cases: the ranking, or the points of a curve.
+    pub fn columns(&self) -> Vec<Column> {
+        let of_all: [Column; 4] = [
+            ("case".to_owned(), |it| &it.name),
+            (self.unit.clone(), |it| &it.median),
+            (format!("{} interval", self.confidence), |it| &it.interval),
+            ("valid".to_owned(), |it| &it.valid),
+        ];
+        let mut columns = of_all.to_vec();
+        match self.is_curve {
+            true => columns.insert(1, ("load".to_owned(), |it| &it.load)),
+            false => {
+                columns.insert(0, ("rank".to_owned(), |it| &it.rank));
+                columns.push((self.against.clone(), |it| &it.ratio));
+                columns.push(("verdict".to_owned(), |it| &it.verdict));
+            }
+        }
+        columns
     }
 }
 
@@ -108,6 +107,8 @@ pub struct CaseView {
     pub ratio: String,
     /// What follows from the ratio.
     pub verdict: String,
+    /// What the load beside it moved, where it is a point of a curve.
+    pub load: String,
     /// Median and interval as numbers, in the unit of the run.
     pub median_value: Option<f64>,
     /// See `median_value`.
@@ -188,6 +189,8 @@ pub fn run_view(run: &Run) -> RunView {
         unit_is: run.metric.facts().shown_unit_is,
         confidence: confidence_percent(judgement.confidence()),
         against: against(run),
+        is_curve: is_load_sweep(run),
+        curves: Vec::new(),
         cases: cases.collect(),
         reasons: reasons(run),
         skipped: skipped
@@ -222,6 +225,7 @@ fn case_view(run: &Run, judgement: &Judgement, index: usize) -> CaseView {
         valid,
         ratio,
         verdict,
+        load: load(case).unwrap_or_else(|| UNKNOWN.to_owned()),
         median_value: judged.median.and_then(shown),
         interval_values: ends.and_then(|(low, high)| shown(low).zip(shown(high))),
         trials: case

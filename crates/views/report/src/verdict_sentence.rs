@@ -4,7 +4,8 @@ use model::{Run, RunStatus};
 
 use crate::confidence::common;
 use crate::judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
-use crate::ratio::{Ratio, baseline_index, is_emulated, merit};
+use crate::load_sweep;
+use crate::ratio::{Ratio, baseline_index, is_emulated, is_load_sweep, merit};
 use crate::run_figures::{
     BARE_PLACES, RatioText, confidence_percent, decimals, share_above, value,
 };
@@ -34,6 +35,9 @@ pub(crate) fn sentence(
                 format!("no comparison: this machine can run none of {skipped} cases")
             }
         };
+    }
+    if is_load_sweep(run) {
+        return load_sweep::sentence(run, cases);
     }
     let Some(baseline) = baseline_index(run) else {
         return format!(

@@ -66,6 +66,7 @@ fn content(view: &RunView, ladders: &[LoadLadder]) -> Markup {
         @for warning in view.warnings.iter().take(LINES_MAX) {
             p.warning { (plain(warning)) }
         }
+        @if !view.curves.is_empty() && !view.is_emulated { (loaded_latency(&view.curves, &[])) }
         (ranking(view))
         (trial_dots(view))
         (time_bars(view))
@@ -113,10 +114,16 @@ fn operating_points(view: &RunView) -> Vec<OperatingPoint> {
 }
 
 fn ranking(view: &RunView) -> Markup {
-    let heads = view.ranking_heads();
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let rows = view.cases.iter().map(|case| case.ranking_cells().to_vec());
-    table("Ranking", &heads, &rows.collect::<Vec<_>>())
+    let columns = view.columns();
+    let heads: Vec<&str> = columns.iter().map(|(head, _)| head.as_str()).collect();
+    let cells = |case: &CaseView| columns.iter().map(|(_, cell)| cell(case).clone()).collect();
+    let rows: Vec<Vec<String>> = view.cases.iter().map(cells).collect();
+    let title = if view.is_curve {
+        "Latency under load"
+    } else {
+        "Ranking"
+    };
+    table(title, &heads, &rows)
 }
 
 fn of_case(view: &RunView, case: &CaseView) -> Markup {
@@ -212,6 +219,22 @@ mod tests {
         );
         let error = run_page_with_load(&[view()], "{\"format\": \"numalab.move/1\"}");
         assert!(error.is_err());
+    }
+
+    #[test]
+    fn a_load_sweep_is_drawn_as_a_curve_and_not_ranked() {
+        let mut sweep = view();
+        sweep.is_curve = true;
+        sweep.curves = read_bandwidth(LOADED).unwrap().ladders;
+        let page = run_page(&[sweep]);
+        assert!(
+            page.contains("while the CPUs of the load nodes generate load"),
+            "{page}"
+        );
+        assert!(
+            !page.contains("Ranking") && !page.contains(">rank<"),
+            "{page}"
+        );
     }
 
     #[test]

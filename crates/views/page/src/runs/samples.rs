@@ -34,6 +34,7 @@ fn case(name: &str, median: f64) -> CaseView {
         valid: "1 of 2".to_owned(),
         ratio: "1.49 (1.47 to 1.51)".to_owned(),
         verdict: "faster".to_owned(),
+        load: "-".to_owned(),
         median_value: Some(median),
         interval_values: Some((median * 0.98, median * 1.02)),
         trials: vec![
@@ -63,6 +64,8 @@ pub(crate) fn view() -> RunView {
         unit_is: 1e6,
         confidence: "95 %".to_owned(),
         against: "times far".to_owned(),
+        is_curve: false,
+        curves: Vec::new(),
         cases,
         reasons: vec!["near reads are cheaper".to_owned()],
         skipped: vec![("huge".to_owned(), "no huge pages".to_owned())],

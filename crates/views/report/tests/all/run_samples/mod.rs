@@ -39,6 +39,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("latency", latency()),
         ("latency-alone", latency_alone()),
         ("bandwidth", bandwidth()),
+        ("load-sweep", load_sweep()),
         ("control", control()),
         ("control-differs", control_differs()),
         ("chain-of-ties", chain_of_ties()),
@@ -344,6 +345,44 @@ pub(crate) fn bandwidth() -> Run {
         kernel_case("near", work.clone(), 0, &around(41.2e9)),
         kernel_case("far", work, 1, &around(17.9e9)),
     ];
+    run
+}
+
+/// The latency of one node beside a load that pauses less and less.
+pub(crate) fn load_sweep() -> Run {
+    let mut run = latency();
+    run.experiment = "loaded-latency".to_string();
+    run.question = "What is the memory latency under load?".to_string();
+    run.baseline = "node-0-no-load".to_string();
+    let (Work::MemoryLatency(chase), Work::Stream(load)) =
+        (chase(), bandwidth().cases[0].plan.work.clone())
+    else {
+        unreachable!("these are their works");
+    };
+    let point = |(name, delay, ns, moved): (&str, u32, f64, f64)| {
+        let mut load = load.clone();
+        if moved == 0.0 {
+            load.threads.clear();
+        }
+        let work = Work::LoadedLatency(LoadedLatency {
+            chase: chase.clone(),
+            load,
+            delay,
+        });
+        let mut case = kernel_case(name, work, 0, &around(ns));
+        for trial in &mut case.trials {
+            let kernel = trial.measured.as_mut().and_then(|it| it.kernel.as_mut());
+            kernel.expect("it has a kernel").load_bytes_per_s = Some(moved);
+        }
+        case
+    };
+    run.cases = [
+        ("node-0-no-load", 0, 82.4, 0.0),
+        ("node-0-pause-100", 100, 97.0, 12.1e9),
+        ("node-0-pause-0", 0, 251.0, 40.3e9),
+    ]
+    .map(point)
+    .into();
     run
 }
 
