@@ -52,7 +52,7 @@ pub(crate) fn definition(name: &str) -> Result<Definition, Failure> {
 fn text_of(path: &str) -> io::Result<String> {
     let bytes = argument_values::user_file(path, FILE_BYTES_MAX)?;
     let not_text = |_| io::Error::other("not valid UTF-8");
-    String::from_utf8(bytes).map_err(not_text)
+    String::from_utf8(linux::plain_text(bytes)).map_err(not_text)
 }
 
 /// Returns the length of each window of trials made one after another.

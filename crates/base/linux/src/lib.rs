@@ -50,6 +50,7 @@ mod pagemap_scan;
 mod perf_records;
 mod perf_ring;
 pub mod plain_file;
+mod plain_text;
 mod policy_calls;
 pub mod private_folder;
 pub mod proc_buddyinfo;
@@ -94,6 +95,7 @@ pub mod virtual_machine;
 
 pub use directory::Directory;
 pub use error::Error;
+pub use plain_text::plain_text;
 pub use root::Root;
 pub use system_call::SystemCallError;
 pub use text_file::TextFile;

@@ -63,7 +63,7 @@ fn latency(path: &str) -> Result<NodeMatrix, Failure> {
         let message = format!("cannot read the latencies {path}: {error}");
         Failure::new(ExitCode::Usage, message)
     })?;
-    let file = TextFile::from_bytes(path.into(), bytes);
+    let file = TextFile::from_bytes(path.into(), linux::plain_text(bytes));
     let matrix = file.and_then(|file| judgement::hops::matrix_of_file(&file));
     let matrix = matrix.map_err(|error| {
         let message = format!("cannot read the latencies: {error}");

@@ -146,7 +146,7 @@ fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>
         Failure::new(ExitCode::Usage, message)
     })?;
     // Statements in a report may be in any encoding; what numalab reads of it is ASCII.
-    let text = TextFile::new(file, String::from_utf8_lossy(&bytes));
+    let text = TextFile::new(file, String::from_utf8_lossy(&linux::plain_text(bytes)));
     let mut reports = import::reports_of_file(&text).map_err(|error| {
         let failure = Failure::new(ExitCode::Usage, format!("cannot read the report: {error}"));
         failure.advise("create a text report with awrrpt.sql (report_type text) or spreport.sql")

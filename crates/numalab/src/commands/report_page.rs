@@ -142,5 +142,6 @@ fn read(path: &Path) -> Result<String, Failure> {
     file.take(FILE_BYTES_MAX)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
-    String::from_utf8(bytes).map_err(|_| unreadable(io::Error::other("not valid UTF-8")))
+    String::from_utf8(linux::plain_text(bytes))
+        .map_err(|_| unreadable(io::Error::other("not valid UTF-8")))
 }

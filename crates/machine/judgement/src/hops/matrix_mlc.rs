@@ -114,7 +114,12 @@ fn rows<'t>(
     let mut last = 0;
     for (number, line) in lines {
         let mut words = line.split_whitespace();
-        let Some(node) = words.next().and_then(node_of_word) else {
+        let first = words.next().unwrap_or_default();
+        let Some(node) = node_of_word(first) else {
+            // A row of a node that no machine has is no end.
+            if first.trim_end_matches(':').parse::<f64>().is_ok() {
+                return Err(file.malformed(number, "a row with its node", first));
+            }
             break;
         };
         let cells: Vec<&str> = words.collect();
