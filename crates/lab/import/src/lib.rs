@@ -16,7 +16,7 @@ mod run;
 mod table;
 mod time_model;
 
-pub use csv_file::{Columns, TableCase, cases_of_table};
+pub use csv_file::{Columns, Table, TableCase, cases_of_table};
 pub use report::reports_of_file;
 pub use run::{
     EXPERIMENT, ReportedCase, TABLE_EXPERIMENT, TableRun, assume_interval, run_of_reports,

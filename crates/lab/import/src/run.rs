@@ -7,7 +7,7 @@ use model::{
 };
 
 use crate::consistency::remarks;
-use crate::csv_file::TableCase;
+use crate::csv_file::{Table, TableCase};
 
 /// Name of the experiment of imported runs.
 pub const EXPERIMENT: &str = "awr";
@@ -56,16 +56,14 @@ pub fn run_of_reports(
 pub struct TableRun {
     /// The file, as named by the user.
     pub file: String,
-    /// Its cases.
-    pub cases: Vec<TableCase>,
+    /// What was read of it.
+    pub table: Table,
     /// What the figures answer.
     pub question: String,
     /// Their unit.
     pub unit: String,
     /// Whether more is better.
     pub more_is_better: bool,
-    /// Whether trials of one round ran side by side.
-    pub in_rounds: bool,
 }
 
 /// The run that stores a table of figures. Nothing is invented: machine, placement, evidence and
@@ -74,7 +72,7 @@ pub fn run_of_table(id: String, imported_at: String, baseline: String, table: Ta
     let work = ImportedWork {
         files: vec![table.file],
         unit: Some(table.unit),
-        in_rounds: table.in_rounds,
+        in_rounds: table.table.in_rounds,
     };
     let trial = |(round, value)| Trial {
         outcome: Outcome::Valid,
@@ -103,9 +101,19 @@ pub fn run_of_table(id: String, imported_at: String, baseline: String, table: Ta
             true => Metric::Gain,
             false => Metric::Cost,
         },
-        cases: table.cases.into_iter().map(case).collect(),
+        definition: names_of_rounds(&table.table.rounds),
+        cases: table.table.cases.into_iter().map(case).collect(),
         ..run_of_reports(id, imported_at, baseline, Vec::new())
     }
+}
+
+/// The names of rounds, by which a reader finds a trial in the file again; empty where rounds have
+/// none.
+fn names_of_rounds(names: &[String]) -> String {
+    let lines = names.iter().enumerate();
+    lines
+        .map(|(round, name)| format!("round {round} = {name:?}\n"))
+        .collect()
 }
 
 /// Sets the interval of every report that does not state its own to `elapsed_s`.

@@ -6,8 +6,8 @@ use linux::TextFile;
 use model::exit::ExitCode;
 
 use super::imported::{FILE_BYTES_MAX, Imported, baseline};
-use crate::argument_values;
 use crate::failure::Failure;
+use crate::{argument_values, output};
 
 /// What figures answer, where nothing else is said.
 const QUESTION: &str = "Which case is best by the figures of this file?";
@@ -15,17 +15,22 @@ const QUESTION: &str = "Which case is best by the figures of this file?";
 /// Options of `numalab import csv`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportCsvArguments {
-    /// The table, with a heading; each row is a trial.
+    /// The table, with a heading; each row is a trial, or each column a case.
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// Column with the name of the case.
-    #[arg(long, value_name = "COLUMN", default_value = "case")]
-    pub case_column: String,
-    /// Column with the figure of the trial, a number above 0.
-    #[arg(long, value_name = "COLUMN", default_value = "figure")]
-    pub figure_column: String,
-    /// Column with the number of the round; trials of one round ran side by side, and are compared
-    /// in pairs.
+    /// Column with the name of the case [default: case].
+    #[arg(long, value_name = "COLUMN")]
+    pub case_column: Option<String>,
+    /// Column with the figure of the trial, a number above 0 [default: figure].
+    #[arg(long, value_name = "COLUMN")]
+    pub figure_column: Option<String>,
+    /// Columns that each have the figures of a case; the rows are rounds [default: all but that of
+    /// rounds, of a table that has neither `case` nor `figure`].
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["case_column", "figure_column"])]
+    pub case_columns: Vec<String>,
+    /// Column with the number or name of the round; trials of one round ran side by side, and are
+    /// compared in pairs.
     #[arg(long, value_name = "COLUMN")]
     pub round_column: Option<String>,
     /// What stands between fields: one character, or tab.
@@ -54,26 +59,31 @@ pub(super) fn read(arguments: &ImportCsvArguments) -> Result<Imported, Failure> 
     let usage = |message: String| Failure::new(ExitCode::Usage, message);
     let bytes = argument_values::user_file(file, FILE_BYTES_MAX)
         .map_err(|error| usage(format!("cannot read the table {file}: {error}")))?;
-    let text = String::from_utf8_lossy(&bytes);
-    // Spreadsheets begin their files with a byte order mark.
-    let text = TextFile::new(file, text.trim_start_matches('\u{feff}').to_owned());
+    let text = TextFile::new(file, String::from_utf8_lossy(&linux::plain_text(bytes)));
     let columns = Columns {
         case: arguments.case_column.clone(),
         figure: arguments.figure_column.clone(),
         round: arguments.round_column.clone(),
+        cases: arguments.case_columns.clone(),
         separator: arguments.separator,
     };
-    let cases = import::cases_of_table(&text, &columns)
+    let table = import::cases_of_table(&text, &columns)
         .map_err(|error| usage(format!("cannot read the table: {error}")))?;
-    let names = cases.iter().map(|case| case.name.clone()).collect();
+    let names: Vec<String> = table.cases.iter().map(|case| case.name.clone()).collect();
+    if table.is_wide && arguments.case_columns.is_empty() {
+        let names = names.join(", ");
+        output::talk(&format!(
+            "{file} has a column for each case ({names}); its rows are compared in pairs \
+             (--case-columns chooses others)"
+        ));
+    }
     let baseline = baseline(arguments.baseline.as_deref(), names)?;
     let table = TableRun {
         file: file.clone(),
-        cases,
+        table,
         question: arguments.question.clone(),
         unit: arguments.unit.clone(),
         more_is_better: !arguments.less_is_better,
-        in_rounds: arguments.round_column.is_some(),
     };
     Ok(Imported {
         of: Box::new(move |id, at| import::run_of_table(id, at, baseline, table)),

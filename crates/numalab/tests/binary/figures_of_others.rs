@@ -154,3 +154,108 @@ fn a_table_that_cannot_be_read_is_refused_with_its_line() {
         0
     );
 }
+
+/// Two cases in six rounds that go up and down together; `far` is 3 % behind, give or take 2 %.
+const PAIRS: [(&str, f64, f64); 6] = [
+    ("SET", 298.5, 291.0),
+    ("GET", 372.5, 359.4),
+    ("INCR", 120.4, 117.9),
+    ("LPUSH", 801.2, 773.1),
+    ("LRANGE", 41.3, 40.3),
+    ("MSET", 12.9, 12.4),
+];
+
+#[test]
+fn declared_pairs_have_the_interval_of_pairs() {
+    let laboratory = Laboratory::new();
+    let mut rows = String::from("test,case,figure\n");
+    for (test, near, far) in PAIRS {
+        rows.push_str(&format!("{test},near,{near}\n{test},far,{far}\n"));
+    }
+    let run = import(&laboratory, &rows, &["--round-column", "test"]);
+    let compared = &run["comparisons"][0];
+    let pairs: (Vec<_>, Vec<_>) = PAIRS
+        .iter()
+        .map(|(_, near, far)| (Some(*near), Some(*far)))
+        .unzip();
+    let expected = stats::ratio_of_pairs(&pairs.1, &pairs.0, 0.95).unwrap();
+    let ends = [
+        ("ratio", expected.ratio),
+        ("low", expected.interval.low),
+        ("high", expected.interval.high),
+    ];
+    for (end, expected) in ends {
+        let found = compared[end].as_f64().unwrap();
+        assert!(
+            (found / expected - 1.0).abs() < 1e-9,
+            "{end}: {found}, not {expected}"
+        );
+    }
+    // The names of rounds are kept.
+    let definition = run["definition"].as_str().unwrap();
+    assert!(definition.contains("round 5 = \"MSET\""), "{definition}");
+
+    // The same with a column for each case.
+    let mut wide = String::from("test,near,far\n");
+    for (test, near, far) in PAIRS {
+        wide.push_str(&format!("{test},{near},{far}\n"));
+    }
+    let run = import(&laboratory, &wide, &[]);
+    assert_eq!(&run["comparisons"][0]["low"], &compared["low"]);
+    assert_eq!(&run["comparisons"][0]["verdict"], "slower");
+    let run = import(
+        &laboratory,
+        &wide,
+        &["--case-columns", "far,near", "--round-column", "test"],
+    );
+    assert_eq!(run["baseline"], "far");
+}
+
+#[test]
+fn a_column_for_each_case_is_read_and_said() {
+    let laboratory = Laboratory::new();
+    let table = "command,old,new\nSET-10,298540.59,301242.02\nGET-10,372522.05,356490.26\n";
+    let file = laboratory.file("wide.csv", table);
+    let imported = laboratory.run(&["import", "csv", &file, "--baseline", "new"]);
+    let imported = imported.with_code(0);
+    assert!(
+        imported
+            .stderr
+            .contains("a column for each case (old, new)"),
+        "{}",
+        imported.stderr
+    );
+    let run = laboratory.document(&["show", imported.stdout.trim_end(), "--json"]);
+    let compared = &run["comparisons"][0];
+    // The mean of what old is of new in each row: 0.991 and 1.045.
+    let ratio = compared["ratio"].as_f64().unwrap();
+    assert!((ratio - 1.0177).abs() < 1e-4, "{compared:#}");
+    assert_eq!(
+        (&compared["case"], &compared["verdict"]),
+        (&"old".into(), &"undecided".into())
+    );
+}
+
+#[test]
+fn other_encodings_and_impossible_figures_of_a_table_are_no_riddle() {
+    let laboratory = Laboratory::new();
+    let table = table(0.5).replace("tps", "figure");
+    let right = import(&laboratory, &table, &[]);
+    let utf_16 = table
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect::<Vec<u8>>();
+    let forms = [
+        [b"\xff\xfe".to_vec(), utf_16].concat(),
+        table.replace('\n', "\r").into_bytes(),
+    ];
+    for bytes in forms {
+        let file = laboratory.file("figures.csv", bytes);
+        let imported = laboratory.run(&["import", "csv", &file]).with_code(0);
+        let run = laboratory.document(&["show", imported.stdout.trim_end(), "--json"]);
+        assert_eq!(run["comparisons"], right["comparisons"]);
+    }
+    let file = laboratory.file("tiny.csv", "case,figure\na,2\nb,1e-308\n");
+    let refused = laboratory.run(&["import", "csv", &file]).with_code(2);
+    refused.says(&["line 3", "a number from 1e-150 to 1e150", "1e-308"]);
+}

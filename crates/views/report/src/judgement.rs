@@ -40,7 +40,7 @@ impl Judgement {
 pub fn judge(run: &Run) -> Judgement {
     let controls = controls(run);
     let cases = judge_cases(run, &controls);
-    let comparisons = compare(run, &cases);
+    let comparisons = compare(run);
     let is_first = |case: &CaseJudgement| case.rank.is_some_and(Rank::is_first);
     let winner = cases.iter().position(is_first);
     let said = sentence(run, &cases, &comparisons, winner.map(|index| &cases[index]));

@@ -5,12 +5,12 @@
 
 use std::cmp::Ordering;
 
-use model::{Case, Run, RunStatus, Trial};
+use model::{Case, Run, Trial};
 use stats::{Interval, Rank};
 
 use crate::confidence::CONFIDENCE;
 use crate::control::Control;
-use crate::ratio::{Ratio, baseline_index, is_emulated, is_load_sweep, ratio, verdict};
+use crate::ratio::{Ratio, bare_ratio, baseline_index, is_emulated, is_load_sweep, ratio, verdict};
 use crate::run_outcome::Standing;
 use crate::verdict::Verdict;
 
@@ -109,7 +109,7 @@ fn rank(run: &Run, cases: &mut [CaseJudgement]) {
 }
 
 /// Compares each other case with the baseline.
-pub(crate) fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
+pub(crate) fn compare(run: &Run) -> Vec<Comparison> {
     let Some(baseline) = baseline_index(run).filter(|_| !is_load_sweep(run)) else {
         return Vec::new();
     };
@@ -126,7 +126,8 @@ pub(crate) fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
                 case: run.cases[case_index].plan.name.clone(),
                 case_index,
                 ratio,
-                bare_ratio: bare_ratio(run, &cases[case_index], &cases[baseline]),
+                bare_ratio: bare_ratio(run, &run.cases[case_index], &run.cases[baseline])
+                    .filter(|_| ratio.is_none()),
                 verdict: match ratio {
                     _ if is_emulated(run) => Verdict::Emulated,
                     Some(it) => verdict(run.metric, it),
@@ -139,11 +140,4 @@ pub(crate) fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
 
 fn valid_values(case: &Case) -> Vec<f64> {
     case.trials.iter().filter_map(Trial::valid_value).collect()
-}
-
-/// Returns the ratio of two imported medians that have no interval.
-fn bare_ratio(run: &Run, case: &CaseJudgement, baseline: &CaseJudgement) -> Option<f64> {
-    let ratio = case.median? / baseline.median?;
-    let alone = case.valid.min(baseline.valid) < TRIALS_ENOUGH;
-    (run.status == RunStatus::Imported && alone && ratio.is_finite()).then_some(ratio)
 }

@@ -89,13 +89,14 @@ pub(crate) fn ratio_of(
 ) -> Option<Ratio> {
     let alternated = [case, baseline].iter().all(|it| have_alternated(it));
     let (case, baseline) = (figures(case, &figure), figures(baseline, &figure));
-    if alternated {
+    // Pairs are pairs by what was done or declared before there were figures.
+    if alternated || (run.status == RunStatus::Imported && in_rounds(run)) {
         let (case, baseline) = by_round(&case, &baseline);
         return stats::ratio_of_pairs(&case, &baseline, CONFIDENCE).map(Ratio::from);
     }
     let (case, baseline) = match run.status {
-        // Unless the user says so, nothing indicates that imported trials come from common rounds.
-        RunStatus::Imported if !in_rounds(run) => apart(&case, &baseline),
+        // Nothing indicates that imported trials come from common rounds.
+        RunStatus::Imported => apart(&case, &baseline),
         _ => by_round(&case, &baseline),
     };
     estimate((case, baseline))
@@ -117,6 +118,24 @@ fn have_alternated(case: &Case) -> bool {
 pub(crate) fn independent_ratio(case: &Case, baseline: &Case) -> Option<Ratio> {
     let values = |case: &Case| figures(case, |trial: &Trial| trial.valid_value());
     estimate(apart(&values(case), &values(baseline)))
+}
+
+/// Returns the ratio of two imported cases without an interval: that of their medians, or of pairs
+/// the geometric mean of the ratios within rounds, which may differ in size.
+pub(crate) fn bare_ratio(run: &Run, case: &Case, baseline: &Case) -> Option<f64> {
+    let value = |trial: &Trial| trial.valid_value();
+    let (case, baseline) = (figures(case, value), figures(baseline, value));
+    let ratio = if in_rounds(run) {
+        let (case, baseline) = by_round(&case, &baseline);
+        let pairs = case.into_iter().zip(baseline);
+        let logarithms = pairs.filter_map(|(case, baseline)| Some((case? / baseline?).ln()));
+        let logarithms: Vec<f64> = logarithms.collect();
+        (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
+    } else {
+        let values = |of: &[(u32, f64)]| of.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+        stats::median(&values(&case))? / stats::median(&values(&baseline))?
+    };
+    (run.status == RunStatus::Imported && ratio.is_finite()).then_some(ratio)
 }
 
 fn estimate((case, baseline): Aligned) -> Option<Ratio> {

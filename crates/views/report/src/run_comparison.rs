@@ -6,7 +6,7 @@ use stats::Interval;
 
 use crate::confidence::CONFIDENCE;
 use crate::judgement_cases::TRIALS_ENOUGH;
-use crate::ratio::{Ratio, independent_ratio, is_emulated, merit, ratio_of, verdict};
+use crate::ratio::{Ratio, bare_ratio, independent_ratio, is_emulated, merit, ratio_of, verdict};
 use crate::verdict::Verdict;
 
 /// One side of a comparison: a run, or one case of it.
@@ -180,6 +180,7 @@ fn pair(first_run: &Run, first: &Case, second_run: &Run, second: &Case) -> Compa
         true => ratio_of(first_run, second, first, value),
         false => independent_ratio(second, first),
     };
+    let in_pairs = bare_ratio(first_run, second, first).filter(|_| first_run.id == second_run.id);
     let (first, second) = (compared(first_run, first), compared(second_run, second));
     let imported = [first_run, second_run]
         .iter()
@@ -188,6 +189,7 @@ fn pair(first_run: &Run, first: &Case, second_run: &Run, second: &Case) -> Compa
         .median
         .zip(first.median)
         .map(|(second, first)| second / first);
+    let bare = in_pairs.or(bare);
     let bare = bare.filter(|bare| imported && !emulated && ratio.is_none() && bare.is_finite());
     ComparedPair {
         first,
