@@ -14,11 +14,14 @@
 //! lost its columns, so rows are parsed by words and not by columns. The average includes its unit,
 //! or the heading states that it is in milliseconds.
 
+use std::ops::Range;
+
 use linux::{Error, TextFile};
 use model::{Printed, ReportEvent};
 
-use crate::figure::{figure, is_overflow, is_time_unit};
+use crate::figure::{figure, is_overflow, is_time_unit, ungrouped};
 use crate::pieces::Line;
+use crate::table::{cell, columns, fits};
 
 /// The table of top events.
 #[derive(Debug, Default)]
@@ -62,6 +65,10 @@ pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<TopEvents, Err
     let headings = &lines[heading.saturating_sub(HEADING_LINES - 1)..=heading];
     let is_in_ms = headings.iter().any(|(_, line)| line.contains("(ms)"));
     let rows = &lines[heading + 1..];
+    let underline = rows
+        .first()
+        .map(|(_, line)| columns(line))
+        .unwrap_or_default();
     let begin = rows.iter().position(|(_, line)| !is_underline(line));
     let rows = &rows[begin.unwrap_or(rows.len())..];
     for (index, (number, line)) in rows.iter().enumerate() {
@@ -72,7 +79,7 @@ pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<TopEvents, Err
         if is_ellipsis(line) {
             continue;
         }
-        let row = row(file, *number, line, is_in_ms)?;
+        let row = row(file, *number, line, is_in_ms, &underline)?;
         if [CPU_ROW, CPU_ROW_OF_STATSPACK].contains(&row.event.name.as_str()) {
             top.cpu.get_or_insert(row);
         } else {
@@ -123,10 +130,19 @@ fn is_ellipsis(line: &str) -> bool {
 }
 
 /// One row: the words of the name up to the first figure, the figures, the words of the class.
-fn row(file: &TextFile, number: usize, line: &str, is_in_ms: bool) -> Result<Row, Error> {
+fn row(
+    file: &TextFile,
+    number: usize,
+    line: &str,
+    is_in_ms: bool,
+    underlined: &[Range<usize>],
+) -> Result<Row, Error> {
+    let line = &ungrouped(line).unwrap_or_else(|| line.to_owned());
     let words: Vec<&str> = line.split_whitespace().collect();
     let named = words.iter().take_while(|word| !is_figure(word)).count();
-    let (name, rest) = words.split_at(named);
+    let named = named.max(named_by_columns(line, underlined));
+    let named = named + usize::from(has_one_more(&words[named.min(words.len())..]));
+    let (name, rest) = words.split_at(named.min(words.len()));
     let (figures, class) = figures(rest);
     let expected = "an event with its waits, time, average and share of DB time, \
                     or with its time and share";
@@ -167,6 +183,29 @@ fn row(file: &TextFile, number: usize, line: &str, is_in_ms: bool) -> Result<Row
         waits,
         average_s,
     })
+}
+
+/// The words in the column of names, if the row keeps to the columns: an event may be called
+/// `events in waitclass 2`.
+fn named_by_columns(line: &str, underlined: &[Range<usize>]) -> usize {
+    match underlined {
+        // A row without columns is shorter than they are.
+        [names, _, _, average, ..]
+            if line.trim_end().chars().count() > average.start && fits(line, underlined) =>
+        {
+            cell(line, names).split_whitespace().count()
+        }
+        _ => 0,
+    }
+}
+
+/// Whether a figure too many follows the name of an event, which then is its last word: waits,
+/// time, average and share are all there are. Three digits behind it may be a group of it.
+fn has_one_more(words: &[&str]) -> bool {
+    let (figures, _) = figures(words);
+    let is_whole = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let may_be_group = words.get(1).is_some_and(|it| it.len() == 3 && is_whole(it));
+    figures.len() == 5 && is_whole(words[0]) && !may_be_group
 }
 
 /// A figure of a row; `None` where it was too wide for its column.

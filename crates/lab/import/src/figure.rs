@@ -35,6 +35,69 @@ pub(crate) fn figure(word: &str) -> Option<Printed> {
     })
 }
 
+/// A line with its figures in the form of Oracle's default language: databases of other languages
+/// group digits with blanks, which are no-break ones, or their replacement where the encoding is
+/// unknown. Groups that plain blanks separate are joined if at least two blanks, or the end, follow
+/// them, so that they are not the next column.
+///
+/// `None` where blanks may separate groups or columns.
+pub(crate) fn ungrouped(line: &str) -> Option<String> {
+    const GAPS: [char; 5] = ['\u{a0}', '\u{202f}', '\u{2007}', '\u{2009}', '\u{fffd}'];
+    let is_gap = |letter: char| letter == ' ' || GAPS.contains(&letter);
+    let letters: Vec<char> = line.chars().collect();
+    let mut joined = String::with_capacity(line.len());
+    let mut at = 0;
+    while at < letters.len() {
+        let is_inside = |it: char| it.is_ascii_alphanumeric() || it == '.' || it == ',';
+        let begins = at == 0 || !is_inside(letters[at - 1]);
+        let Some((end, is_plain)) = begins.then(|| groups(&letters[at..], is_gap)).flatten() else {
+            joined.push(letters[at]);
+            at += 1;
+            continue;
+        };
+        let end = at + end;
+        let follows = letters
+            .get(end + 1)
+            .filter(|_| letters.get(end) == Some(&' '));
+        if is_plain && follows.is_some_and(char::is_ascii_digit) {
+            return None;
+        }
+        let number = letters[at..end].iter();
+        joined.extend(number.map(|letter| if is_gap(*letter) { ',' } else { *letter }));
+        at = end;
+    }
+    Some(joined)
+}
+
+/// The length of a figure at the start of a text of which digits are grouped by blanks, and whether
+/// one is a plain one; `None` if there is no such figure.
+fn groups(letters: &[char], is_gap: impl Fn(char) -> bool) -> Option<(usize, bool)> {
+    let digits = |from: usize| {
+        let digits = letters[from..].iter().take_while(|it| it.is_ascii_digit());
+        digits.count()
+    };
+    let first = digits(0);
+    if !(1..=3).contains(&first) {
+        return None;
+    }
+    let (mut end, mut is_plain) = (first, false);
+    while letters.get(end).copied().is_some_and(&is_gap) && digits(end + 1) == 3 {
+        is_plain |= letters[end] == ' ';
+        end += 4;
+    }
+    if end == first {
+        return None;
+    }
+    if letters.get(end) == Some(&'.') {
+        end += 1 + digits(end + 1);
+    }
+    // A unit may follow, but not another group.
+    let follows = letters.get(end).copied();
+    follows
+        .is_none_or(|it| it.is_whitespace() || it.is_ascii_alphabetic())
+        .then_some((end, is_plain))
+}
+
 /// Whether a word is a figure that was too wide for its column: `##########`.
 pub(crate) fn is_overflow(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte == b'#')
@@ -89,6 +152,33 @@ mod tests {
         check("144.2K", Some((144_200.0, 50.0)));
         check("5.00", Some((5.0, 0.005)));
         assert!((figure("66.57ms").unwrap().value - 0.06657).abs() < 1e-12);
+    }
+
+    #[test]
+    fn digits_grouped_by_blanks_are_one_figure() {
+        for (line, expected) in [
+            (
+                "Logical reads:  5 000.0   12 345 678.9",
+                "Logical reads:  5,000.0   12,345,678.9",
+            ),
+            (
+                "Logical reads:\u{a0}5\u{a0}000.0 7.5",
+                "Logical reads:\u{a0}5,000.0 7.5",
+            ),
+            (
+                "Logical reads: 5\u{fffd}000.0 12\u{202f}345.0",
+                "Logical reads: 5,000.0 12,345.0",
+            ),
+            ("Redo size:  8.9  58.8", "Redo size:  8.9  58.8"),
+            (
+                "Begin Snap: 1234 01-Jan-15 10:00:12  45  1.2",
+                "Begin Snap: 1234 01-Jan-15 10:00:12  45  1.2",
+            ),
+            ("12 34  1234 567", "12 34  1234 567"),
+        ] {
+            assert_eq!(ungrouped(line).as_deref(), Some(expected));
+        }
+        assert_eq!(ungrouped("Logical reads: 5 000.0 12 345.6"), None);
     }
 
     #[test]

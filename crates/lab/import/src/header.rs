@@ -16,7 +16,7 @@
 use linux::{Error, TextFile};
 use model::{Printed, ReportHost, ReportInterval};
 
-use crate::figure::{figure, is_overflow};
+use crate::figure::{figure, is_overflow, ungrouped};
 use crate::pieces::Line;
 use crate::table::first_rows;
 
@@ -28,6 +28,8 @@ pub(crate) struct Header {
     pub(crate) release: Option<String>,
     pub(crate) host: ReportHost,
     pub(crate) interval: ReportInterval,
+    /// What was found and could not be read.
+    pub(crate) remarks: Vec<String>,
     pub(crate) db_time_s: Option<Printed>,
     pub(crate) db_cpu_s: Option<Printed>,
 }
@@ -83,11 +85,20 @@ fn set(field: &mut Option<String>, value: String) {
 fn interval(file: &TextFile, number: usize, line: &str, header: &mut Header) -> Result<(), Error> {
     let trimmed = line.trim();
     let interval = &mut header.interval;
-    if let Some(rest) = trimmed.strip_prefix("Begin Snap:") {
-        interval.begin = snapshot_time(rest);
-    }
-    if let Some(rest) = trimmed.strip_prefix("End Snap:") {
-        interval.end = snapshot_time(rest);
+    for (label, time) in [
+        ("Begin Snap:", &mut interval.begin),
+        ("End Snap:", &mut interval.end),
+    ] {
+        let Some(rest) = trimmed.strip_prefix(label) else {
+            continue;
+        };
+        *time = snapshot_time(rest);
+        if time.is_none() {
+            header.remarks.push(format!(
+                "\"{label}\" on line {number} has no time in a known form, so the length of the \
+                 interval is not compared with it"
+            ));
+        }
     }
     if let Some(elapsed) = minutes(file, number, line, "Elapsed:")? {
         interval.elapsed_s = Some(elapsed);
@@ -105,9 +116,10 @@ fn interval(file: &TextFile, number: usize, line: &str, header: &mut Header) -> 
 
 /// `1234 01-Jan-15 10:00:12        45       1.2`: the date and the time.
 fn snapshot_time(rest: &str) -> Option<String> {
-    let mut words = rest.split_whitespace().skip(1);
-    let (date, time) = (words.next()?, words.next()?);
-    time.contains(':').then(|| format!("{date} {time}"))
+    // A month may have a blank: `1234 01-1月 -15 10:00:12`.
+    let words: Vec<&str> = rest.split_whitespace().skip(1).collect();
+    let time = words.iter().position(|word| word.contains(':'))?;
+    (1..=3).contains(&time).then(|| words[..=time].join(" "))
 }
 
 /// The minutes after a label, in seconds.
@@ -120,6 +132,7 @@ fn minutes(
     let Some((_, rest)) = line.split_once(label) else {
         return Ok(None);
     };
+    let rest = ungrouped(rest).unwrap_or_else(|| rest.to_owned());
     let mut words = rest.split_whitespace();
     let (value, unit) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     if is_overflow(value) {

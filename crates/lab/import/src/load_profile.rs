@@ -13,7 +13,7 @@
 use linux::{Error, TextFile};
 use model::{LoadProfile, Printed};
 
-use crate::figure::{figure, is_overflow};
+use crate::figure::{figure, is_overflow, ungrouped};
 use crate::pieces::Line;
 
 /// The rows that are read.
@@ -60,23 +60,26 @@ pub(crate) fn read(
     lines: &[Line<'_>],
 ) -> Result<(LoadProfile, Vec<ProfileRow>), Error> {
     let is_heading = |(_, line): &Line<'_>| line.trim_start().starts_with("Load Profile");
-    let begin = lines.iter().position(is_heading);
-    let begin = begin.ok_or_else(|| missing(file, lines))?;
+    let mut headings = (0..lines.len()).filter(|at| is_heading(&lines[*at]));
+    let begin = headings.next().ok_or_else(|| missing(file, lines))?;
+    let is_row = |(_, line): &Line<'_>| labelled(line).is_some();
+    let rows = lines[begin..].iter().position(is_row);
+    // A page has its title twice before its first row.
+    let first_row = begin + rows.unwrap_or(0);
+    let others: Vec<usize> = headings.filter(|at| *at > first_row).collect();
+    let end = others.first().copied().unwrap_or(lines.len());
     let mut found: Vec<ProfileRow> = Vec::new();
-    for (number, line) in &lines[begin..] {
-        let Some((label, row, rest)) = labelled(line) else {
+    for (number, line) in &lines[begin..end] {
+        let Some(row) = profile_row(file, *number, line)? else {
             continue;
         };
         // Later tables have rows with the same names.
-        if found.iter().any(|known| known.row == row) {
-            continue;
+        if found.iter().all(|known| known.row != row.row) {
+            found.push(row);
         }
-        found.push(ProfileRow {
-            row,
-            label,
-            per_second: per_second(file, *number, rest)?,
-            per_transaction: rest.split_whitespace().nth(1).and_then(figure),
-        });
+    }
+    for other in others {
+        check_same(file, &found, lines[begin].0, &lines[other..])?;
     }
     let of = |row: Row| found.iter().find(|known| known.row == row)?.per_second;
     let profile = LoadProfile {
@@ -86,6 +89,46 @@ pub(crate) fn read(
         physical_reads_per_s: of(Row::PhysicalReads),
     };
     Ok((profile, found))
+}
+
+/// Refuses a second load profile whose figures differ from the first: nothing tells which one is
+/// the report's.
+fn check_same(
+    file: &TextFile,
+    found: &[ProfileRow],
+    first: usize,
+    lines: &[Line<'_>],
+) -> Result<(), Error> {
+    let table = lines[1..].iter();
+    let table = table.skip_while(|(_, line)| labelled(line).is_none());
+    for (number, line) in table.take_while(|(_, line)| !line.trim().is_empty()) {
+        let Some(row) = profile_row(file, *number, line)? else {
+            continue;
+        };
+        let known = found.iter().find(|known| known.row == row.row);
+        if known.is_none_or(|known| known.per_second != row.per_second) {
+            let expected = "one load profile in a report";
+            let found = format!("one that differs from that on line {first}");
+            return Err(file.unexpected(*number, expected, found));
+        }
+    }
+    Ok(())
+}
+
+/// The row on a line, if it is one that is read.
+fn profile_row(file: &TextFile, number: usize, line: &str) -> Result<Option<ProfileRow>, Error> {
+    let Some((label, row, rest)) = labelled(line) else {
+        return Ok(None);
+    };
+    let expected =
+        "figures in columns that at least two blanks separate, where blanks group digits";
+    let rest = ungrouped(rest).ok_or_else(|| file.malformed(number, expected, rest.trim()))?;
+    Ok(Some(ProfileRow {
+        row,
+        label,
+        per_second: per_second(file, number, &rest)?,
+        per_transaction: rest.split_whitespace().nth(1).and_then(figure),
+    }))
 }
 
 /// The row on a line, with its label and the text after it.

@@ -54,7 +54,8 @@ fn report(file: &TextFile, piece: &Piece<'_>) -> Result<LoadReport, Error> {
     let (profile, rows) = load_profile::read(file, lines)?;
     let top = events::read(file, lines)?;
     let times = time_model::read(file, lines)?;
-    let contradictions = contradictions(piece.kind, &header, &rows, &top, &times);
+    let mut contradictions = contradictions(piece.kind, &header, &rows, &top, &times);
+    contradictions.extend(header.remarks);
     let cpu_row = top.cpu.as_ref().and_then(|cpu| cpu.event.total_s);
     let db_cpu_s = finest([times.db_cpu_s, cpu_row, header.db_cpu_s]);
     let db_time_s = finest([times.db_time_s, header.db_time_s]);

@@ -45,13 +45,56 @@ pub(crate) fn first_rows(lines: &[Line<'_>]) -> Vec<(usize, String, String)> {
         if columns.len() < 2 || headings.trim().is_empty() {
             continue;
         }
-        let cells = columns.iter().map(|column| {
-            let (heading, value) = (cell(headings, column), cell(row, column));
-            (*number, heading, value)
-        });
+        let headings = columns.iter().map(|column| cell(headings, column));
+        let headings: Vec<String> = headings.collect();
+        let values = match fits(row, &columns) {
+            true => columns.iter().map(|column| cell(row, column)).collect(),
+            false => shifted(row, &headings).unwrap_or_default(),
+        };
+        let cells = headings.into_iter().zip(values);
+        let cells = cells.map(|(heading, value)| (*number, heading, value));
         found.extend(cells.filter(|(_, heading, value)| !heading.is_empty() && !value.is_empty()));
     }
     found
+}
+
+/// Whether a row keeps to the columns: nothing stands between them. A long name pushes what is
+/// behind it to the right.
+pub(crate) fn fits(row: &str, columns: &[Range<usize>]) -> bool {
+    let is_between = |at: usize| {
+        let mut pairs = columns.windows(2);
+        pairs.any(|pair| (pair[0].end..pair[1].start).contains(&at))
+    };
+    let mut letters = row.chars().enumerate();
+    letters.all(|(at, letter)| letter == ' ' || !is_between(at))
+}
+
+/// The cells of a row that does not keep to its columns, by its words; `None` where their number
+/// leaves open which word is which.
+fn shifted(row: &str, headings: &[String]) -> Option<Vec<String>> {
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let others = headings.iter().filter_map(|heading| words_of(heading));
+    let free = headings.iter().filter(|it| words_of(it).is_none()).count();
+    let left = words.len().checked_sub(others.sum())?;
+    if free > 1 || (free == 0) != (left == 0) {
+        return None;
+    }
+    let mut words = words.into_iter();
+    let cells = headings.iter().map(|heading| {
+        let count = words_of(heading).unwrap_or(left);
+        words.by_ref().take(count).collect::<Vec<_>>().join(" ")
+    });
+    Some(cells.collect())
+}
+
+/// The words of a cell below a heading; `None` where it may have any number.
+fn words_of(heading: &str) -> Option<usize> {
+    match heading {
+        "Platform" => None,
+        // `01-Jan-15 16:49`.
+        "Startup Time" => Some(2),
+        _ => Some(1),
+    }
 }
 
 #[cfg(test)]
@@ -77,5 +120,38 @@ mod tests {
             (3, "CPUs".to_owned(), "160".to_owned()),
         ];
         assert_eq!(first_rows(&lines), expected);
+    }
+
+    #[test]
+    fn long_names_do_not_shift_what_is_behind_them() {
+        let cells = |row: &str| {
+            let lines = [
+                (
+                    1,
+                    "DB Name         DB Id    Instance     Inst Num Startup Time    Release",
+                ),
+                (
+                    2,
+                    "------------ ----------- ------------ -------- --------------- -----------",
+                ),
+                (3, row),
+            ];
+            let cells = first_rows(&lines).into_iter();
+            cells
+                .map(|(_, heading, value)| (heading, value))
+                .collect::<Vec<_>>()
+        };
+        let found =
+            cells("ORCL          1234567890 averylonginstance        1 01-Jan-15 16:49 11.2.0.4.0");
+        let of = |name: &str| {
+            let mut cells = found.iter().filter(|(heading, _)| heading == name);
+            cells.next().map(|(_, value)| value.as_str())
+        };
+        assert_eq!(of("Instance"), Some("averylonginstance"));
+        assert_eq!(of("Startup Time"), Some("01-Jan-15 16:49"));
+        assert_eq!(of("Release"), Some("11.2.0.4.0"));
+        // Without its start, nothing tells which word is which.
+        let found = cells("ORCL          1234567890 averylonginstance        1 11.2.0.4.0");
+        assert_eq!(found, []);
     }
 }

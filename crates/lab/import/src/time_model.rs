@@ -11,7 +11,7 @@
 use linux::{Error, TextFile};
 use model::Printed;
 
-use crate::figure::{figure, is_overflow};
+use crate::figure::{figure, is_overflow, ungrouped};
 use crate::pieces::Line;
 
 /// Times within the interval.
@@ -61,6 +61,7 @@ fn seconds(
     name: &str,
     rest: &str,
 ) -> Result<Option<Printed>, Error> {
+    let rest = ungrouped(rest).unwrap_or_else(|| rest.to_owned());
     let word = rest.split_whitespace().next().unwrap_or("");
     if is_overflow(word) {
         return Ok(None);

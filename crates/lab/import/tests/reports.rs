@@ -523,3 +523,104 @@ proptest! {
         }
     }
 }
+
+/// The heading of the events of 11.2 with its columns.
+const COLUMNS: &str = "\
+Event                                 Waits     Time(s)   (ms)   time Wait Class
+------------------------------ ------------ ----------- ------ ------ ----------";
+
+#[test]
+fn an_event_may_end_in_a_digit() {
+    let check = |heading, row: &str| {
+        let report = with_events(heading, &format!("{row}\n"));
+        let [event] = report.events.as_slice() else {
+            panic!("{:?}", report.events)
+        };
+        assert_eq!(event.name, "events in waitclass 2", "{row}");
+        assert_eq!(event.waits, Some(94), "{row}");
+        assert_eq!(value(event.total_s), Some(4969.0), "{row}");
+        assert_eq!(value(event.share_of_db_time), Some(0.989), "{row}");
+    };
+    // Behind columns that are kept, and in text that has lost them.
+    let row = "events in waitclass 2                    94       4,969  52860   98.9 Other";
+    check(COLUMNS, row);
+    let without_average = row.replace("52860", "     ");
+    check(COLUMNS, &without_average);
+    check(
+        AVERAGES_IN_MS,
+        "events in waitclass 2 94 4,969 52860 98.9 Other",
+    );
+}
+
+#[test]
+fn digits_may_be_grouped_by_blanks() {
+    let profile = |row: &str| {
+        let text = format!("Load Profile\n{row}\n\n");
+        reports_of_file(&TextFile::new("r.txt", text))
+    };
+    for gap in [" ", "\u{a0}", "\u{202f}", "\u{fffd}"] {
+        let row = format!("Logical reads:   1{gap}235{gap}000.5    12{gap}345.6");
+        let report = profile(&row).unwrap().remove(0);
+        assert_eq!(
+            report.profile.logical_reads_per_s.value, 1_235_000.5,
+            "{gap:?}"
+        );
+    }
+    let error = profile("Logical reads: 5 000.0 12 345.6")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("line 2: expected figures in columns"),
+        "{error}"
+    );
+    let row = "resmgr:cpu quantum                   16 005       1 065     67   39.4 Scheduler";
+    let report = with_events(COLUMNS, &format!("{row}\n"));
+    assert_eq!(report.events[0].waits, Some(16_005));
+    assert_eq!(value(report.events[0].total_s), Some(1065.0));
+}
+
+#[test]
+fn a_long_name_in_the_head_does_not_shift_its_columns() {
+    let instance = "shop1               1 02-Feb";
+    let long = reports::AWR_11G.replacen(instance, "production_shop_1          1 02-Feb", 1);
+    let report = read_one(&long);
+    assert_eq!(report.instance.as_deref(), Some("production_shop_1"));
+    assert_eq!(report.release.as_deref(), Some("11.2.0.4.0"));
+    let host = "dbserver         Linux";
+    let long = reports::AWR_11G.replacen(host, "dbserver.long.example Linux", 1);
+    let report = read_one(&long);
+    assert_eq!(
+        (report.host.cpus, report.host.sockets),
+        (Some(160), Some(8))
+    );
+    assert_eq!(report.host.name.as_deref(), Some("dbserver.long.example"));
+}
+
+#[test]
+fn two_load_profiles_that_differ_are_refused() {
+    let again = "\nLoad Profile    Per Second\n~~~~~~~~~~~~   -----------\n Logical reads:  ";
+    let of = |reads: &str| format!("{}{again}{reads}\n\n", reports::AWR_11G);
+    assert_eq!(read_one(&of("3,495,618.2  25,222,299.9")).line, 1);
+    let error = reports_of_file(&TextFile::new("r.txt", of("1,000.0 10.0"))).unwrap_err();
+    let error = error.to_string();
+    let expected = "expected one load profile in a report, found one that differs from that on \
+                    line 23";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn dates_of_other_languages_are_kept_or_said() {
+    let of = |date: &str| read_one(&reports::AWR_11G.replacen("02-Feb-26 08:00:12", date, 1));
+    for date in [
+        "02-F\u{e9}vr.-26 08:00:12",
+        "02-2\u{6708} -26 08:00:12",
+        "02 f\u{e9}vr. 2026 08:00:12",
+    ] {
+        let report = of(date);
+        assert_eq!(report.interval.begin.as_deref(), Some(date));
+        assert_eq!(report.contradictions, [""; 0]);
+    }
+    let report = of("02-Feb-26");
+    assert_eq!(report.interval.begin, None);
+    assert!(report.contradictions[0].starts_with("\"Begin Snap:\" on line 13 has no time"));
+}

@@ -7,6 +7,7 @@ use html5gum::StartTag;
 use linux::{Error, TextFile};
 
 use super::table::{Lines, Row, Table};
+use crate::figure::ungrouped;
 use crate::pieces::EXPECTED_REPORT;
 
 /// The most cells in a row. Oracle's tables have about 20.
@@ -287,7 +288,8 @@ impl<'f> Page<'f> {
         }
         let text = self.block.take().map_or(String::new(), |(_, text)| text);
         if let Some(row) = &mut self.row {
-            row.cells.push(single_spaced(&text));
+            let cell = single_spaced(&text);
+            row.cells.push(ungrouped(&cell).unwrap_or(cell));
         }
     }
 
