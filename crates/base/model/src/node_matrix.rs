@@ -159,9 +159,13 @@ impl DistanceTable {
 
     /// The distances of a machine from its nodes with CPUs, as far as its kernel reports them.
     pub fn of(topology: &Topology) -> Option<Self> {
+        Some(Self::of_all(topology)?.from_nodes(&topology.cpu_nodes()))
+    }
+
+    /// The same from all of its nodes: what the firmware says where no CPU can measure.
+    pub fn of_all(topology: &Topology) -> Option<Self> {
         let nodes: Vec<NodeId> = topology.nodes.iter().map(|node| node.id).collect();
-        let table = Self::of_parts(nodes.clone(), nodes, topology.distances.clone()?)?;
-        Some(table.from_nodes(&topology.cpu_nodes()))
+        Self::of_parts(nodes.clone(), nodes, topology.distances.clone()?)
     }
 
     /// The distances from these nodes only. Distances from a node without CPUs are meaningless: no

@@ -13,11 +13,17 @@ const REMOTE_MIN: u8 = 11;
 /// The greatest: 255 means that a node cannot be reached (ACPI 6.5, 5.2.17).
 const REMOTE_MAX: u8 = 254;
 
+/// The kernel's distance between different nodes of which the firmware says nothing
+/// (include/linux/topology.h, `REMOTE_DISTANCE`).
+const REMOTE_UNKNOWN: u8 = 20;
+
 /// The distances of `nodes` from their measured latencies. A distance that no CPU can measure, from
-/// a node without CPUs or to one without memory, is that of the other direction.
+/// a node without CPUs or to one without memory, is that of the other direction; where none can be
+/// measured, that of the firmware stands.
 ///
 /// # Errors
-/// When fewer than two nodes are given, or a latency was measured in neither direction.
+/// When fewer than two nodes are given, a latency that can be measured was measured in neither
+/// direction, or there is none of a node's own memory.
 pub fn from_latencies(
     source: &str,
     latencies: &LatencyResult,
@@ -26,40 +32,36 @@ pub fn from_latencies(
     if nodes.len() < 2 {
         return Err(Error::TooFewNodes { nodes: nodes.len() });
     }
-    let mut notes = Vec::new();
+    let table = latencies.distances.as_ref();
+    let firmware: Vec<Vec<Option<u32>>> = nodes
+        .iter()
+        .map(|from| {
+            let to = nodes.iter();
+            to.map(|to| table?.distance(*from, *to)).collect()
+        })
+        .collect();
+    let mut notes = own_memory_notes(latencies, nodes);
     let mut measured = Vec::new();
-    for from in nodes {
+    for (from, of_firmware) in nodes.iter().zip(&firmware) {
         let mut row = Vec::new();
-        for to in nodes {
-            row.push(match (from == to, of_class(latencies, *from, *to)?) {
-                (true, _) => LOCAL,
-                (false, Some(distance)) => distance,
-                (false, None) => {
-                    let back = of_class(latencies, *to, *from)?;
-                    let missing = Error::NotMeasured {
-                        from: *from,
-                        to: *to,
-                    };
-                    notes.push(format!(
-                        "node {from} to node {to} was not measured: its distance is that from \
-                         node {to} to node {from}"
-                    ));
-                    back.ok_or(missing)?
+        for (to, of_firmware) in nodes.iter().zip(of_firmware) {
+            row.push(match of_class(latencies, *from, *to)? {
+                _ if from == to => LOCAL,
+                Some(distance) => distance,
+                None => {
+                    let (distance, note) = other(latencies, *from, *to, *of_firmware)?;
+                    notes.push(note);
+                    distance
                 }
             });
         }
         measured.push(row);
     }
     let (for_schedulers, asymmetry) = symmetric(&measured);
-    let table = latencies.distances.as_ref();
-    let firmware = nodes.iter().map(|from| {
-        let to = nodes.iter();
-        to.map(|to| table?.distance(*from, *to)).collect()
-    });
     Ok(MeasuredDistances {
         source: source.to_owned(),
         nodes: nodes.to_vec(),
-        firmware: firmware.collect(),
+        firmware,
         for_schedulers,
         asymmetry,
         notes,
@@ -76,8 +78,9 @@ fn of_class(latencies: &LatencyResult, from: NodeId, to: NodeId) -> Result<Optio
     let Some(class) = class_of(to) else {
         return Ok(None);
     };
-    let local = class_of(from).ok_or(Error::NoLocal { node: from })?;
-    let ratio = class.ns / local.ns;
+    let local = class_of(from).map(|class| class.ns);
+    let local = local.or_else(|| of_own_memory(latencies).filter(|_| !has_memory(latencies, from)));
+    let ratio = class.ns / local.ok_or(Error::NoLocal { node: from })?;
     let tens = (10.0 * ratio).round();
     if !tens.is_finite() {
         return Err(Error::NoLocal { node: from });
@@ -86,6 +89,70 @@ fn of_class(latencies: &LatencyResult, from: NodeId, to: NodeId) -> Result<Optio
     // Within the bounds of a byte, and whole.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok(Some(bounded as u8))
+}
+
+/// The distance of a pair that was not measured from `from`, and what is to be said of it.
+fn other(
+    latencies: &LatencyResult,
+    from: NodeId,
+    to: NodeId,
+    of_firmware: Option<u32>,
+) -> Result<(u8, String), Error> {
+    let pair = format!("node {from} to node {to}");
+    if let Some(back) = of_class(latencies, to, from)? {
+        let note =
+            format!("{pair} was not measured: its distance is that from node {to} to node {from}");
+        return Ok((back, note));
+    }
+    let can_measure = |from, to| has_cpus(latencies, from) && has_memory(latencies, to);
+    if can_measure(from, to) || can_measure(to, from) {
+        return Err(Error::NotMeasured { from, to });
+    }
+    // 255, which cannot be reached, stands too.
+    let known = of_firmware.and_then(|distance| u8::try_from(distance).ok());
+    let known = known.filter(|distance| *distance >= REMOTE_MIN);
+    let note = match known {
+        Some(distance) => format!(
+            "{pair} cannot be measured, for want of CPUs or memory: the firmware's own distance, \
+             {distance}, stands"
+        ),
+        None => format!(
+            "{pair} cannot be measured, for want of CPUs or memory, and the firmware's own \
+             distance is not known here: {REMOTE_UNKNOWN}, as the kernel assumes"
+        ),
+    };
+    Ok((known.unwrap_or(REMOTE_UNKNOWN), note))
+}
+
+fn has_cpus(latencies: &LatencyResult, node: NodeId) -> bool {
+    latencies.hop_classes.iter().any(|it| it.cpu_node == node)
+}
+
+fn has_memory(latencies: &LatencyResult, node: NodeId) -> bool {
+    let mut classes = latencies.hop_classes.iter();
+    classes.any(|it| it.memory_nodes.contains(node))
+}
+
+/// The middle of the latencies that nodes have to their own memory.
+fn of_own_memory(latencies: &LatencyResult) -> Option<f64> {
+    let classes = latencies.hop_classes.iter();
+    let own = classes.filter(|it| it.memory_nodes.contains(it.cpu_node));
+    let mut own: Vec<f64> = own.map(|it| it.ns).collect();
+    own.sort_unstable_by(f64::total_cmp);
+    own.get(own.len() / 2).copied()
+}
+
+/// Nodes that have no memory of their own to compare with.
+fn own_memory_notes(latencies: &LatencyResult, nodes: &[NodeId]) -> Vec<String> {
+    let nodes = nodes.iter();
+    let without = nodes.filter(|it| has_cpus(latencies, **it) && !has_memory(latencies, **it));
+    let note = |node| {
+        format!(
+            "node {node} has no memory of its own: its distances are ratios to what other nodes \
+             have to theirs"
+        )
+    };
+    without.map(note).collect()
 }
 
 /// One distance for both directions of each pair, their mean, and the largest difference between
@@ -162,12 +229,53 @@ mod tests {
         assert_eq!(found.measured[2], [30, 30, 10]);
         assert_eq!(found.notes.len(), 2);
         assert!(found.notes[0].starts_with("node 2 to node 0 was not measured"));
-        let error = distances(&rows, &[0, 1, 2, 3]).unwrap_err().to_string();
+        let unmeasured: &[(&[u32], f64)] = &[(&[1], 100.0)];
+        let error = distances(&[(0, &zero[..1]), (1, unmeasured)], &[0, 1]).unwrap_err();
         assert!(
-            error.contains("node 0 to node 3 was not measured"),
+            error
+                .to_string()
+                .contains("node 0 to node 1 was not measured"),
             "{error}"
         );
         assert_eq!(distances(&rows, &[0]), Err(Error::TooFewNodes { nodes: 1 }));
+    }
+
+    #[test]
+    fn where_nothing_can_measure_the_firmware_s_own_distance_stands() {
+        // Nodes 2 and 3 have no CPUs.
+        let zero: &[(&[u32], f64)] = &[(&[0], 81.0), (&[1], 140.0), (&[2], 170.0), (&[3], 300.0)];
+        let one: &[(&[u32], f64)] = &[(&[1], 81.0), (&[0], 140.0), (&[3], 170.0), (&[2], 300.0)];
+        let rows = [(0, zero), (1, one)];
+        let nodes = [0, 1, 2, 3].map(NodeId);
+        let mut result = latencies(&rows);
+        let found = from_latencies("m", &result, &nodes).unwrap();
+        assert_eq!(found.measured[2], [21, 37, 10, 20]);
+        let says = |found: &MeasuredDistances, words: &str| {
+            let start = "node 2 to node 3 cannot be measured";
+            let mut notes = found.notes.iter();
+            notes.any(|note| note.starts_with(start) && note.contains(words))
+        };
+        assert!(says(&found, "not known here: 20"), "{:?}", found.notes);
+        let rows = vec![
+            vec![10, 17, 17, 28],
+            vec![17, 10, 28, 17],
+            vec![17, 28, 10, 28],
+            vec![28, 17, 28, 10],
+        ];
+        result.distances = model::DistanceTable::new(nodes.to_vec(), rows);
+        let found = from_latencies("m", &result, &nodes).unwrap();
+        assert_eq!(found.measured[2], [21, 37, 10, 28]);
+        assert_eq!(found.measured[3], [37, 21, 28, 10]);
+        assert!(says(&found, "28, stands"), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn a_node_without_memory_is_compared_with_the_others() {
+        let zero: &[(&[u32], f64)] = &[(&[0], 100.0)];
+        let one: &[(&[u32], f64)] = &[(&[0], 200.0)];
+        let found = distances(&[(0, zero), (1, one)], &[0, 1]).unwrap();
+        assert_eq!(found.measured, [[10, 20], [20, 10]]);
+        assert!(found.notes[0].starts_with("node 1 has no memory of its own"));
     }
 
     proptest! {

@@ -7,6 +7,7 @@ mod archive;
 mod distances;
 mod error;
 mod slit;
+mod slit_file;
 mod srat;
 mod system_table;
 mod weights;
@@ -15,4 +16,5 @@ pub mod replacement;
 
 pub use distances::from_latencies;
 pub use error::Error;
+pub use slit_file::{distances_of_slit, is_slit};
 pub use weights::from_bandwidths;

@@ -24,6 +24,15 @@ pub(crate) struct FirmwareArguments {
     /// [default: the newest stored run].
     #[arg(long, value_name = "RUN|FILE")]
     pub from: Option<String>,
+    /// The firmware's distances of the machine in --from FILE: a document, output of `numactl
+    /// --hardware`, a table, or a SLIT [default: those of this machine, if it has these nodes].
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "from",
+        conflicts_with = "weights"
+    )]
+    pub distances: Option<PathBuf>,
     /// Write an archive with the table for the next boot: it goes before the initial RAM disk.
     #[arg(long, value_name = "FILE")]
     pub early_initrd: Option<PathBuf>,
@@ -61,7 +70,14 @@ pub(crate) fn run(arguments: &FirmwareArguments) -> Result<(), Failure> {
     }
     let root = Root::live();
     let topology = topology::read(&root)?;
-    let (source, latencies) = latencies(arguments.from.as_deref(), &topology)?;
+    let distances = arguments.distances.as_deref();
+    let (source, mut latencies) = latencies(arguments.from.as_deref(), distances)?;
+    // Also between nodes without CPUs, where nothing can measure.
+    if let Some(path) = distances {
+        latencies.distances = Some(latency_file::distances_of(path)?);
+    } else if latencies.matrix.nodes() == topology.node_ids() {
+        latencies.distances = DistanceTable::of_all(&topology).or(latencies.distances);
+    }
     let nodes = latencies.matrix.nodes();
     let ids: Vec<_> = nodes.iter().collect();
     let distances = firmware::from_latencies(&source, &latencies, &ids).map_err(no_distances)?;
@@ -84,16 +100,18 @@ pub(crate) fn run(arguments: &FirmwareArguments) -> Result<(), Failure> {
     }
 }
 
-/// The latencies, with the firmware's distances where the file or run has them, else of this
-/// machine.
-fn latencies(from: Option<&str>, topology: &Topology) -> Result<(String, LatencyResult), Failure> {
+/// The latencies, with the firmware's distances where the file or run has them.
+fn latencies(
+    from: Option<&str>,
+    distances: Option<&Path>,
+) -> Result<(String, LatencyResult), Failure> {
     if let Some(file) = from.filter(|from| Path::new(from).is_file()) {
-        let mut result = latency_file::read(Path::new(file), None)?;
-        let is_of_this_machine = result.matrix.nodes() == topology.node_ids();
-        if result.distances.is_none() && is_of_this_machine {
-            result.distances = DistanceTable::of(topology);
-        }
+        let result = latency_file::read(Path::new(file), distances)?;
         return Ok((file.to_owned(), result));
+    }
+    if distances.is_some() {
+        let message = "--distances belongs to the matrix of a file, and a run has its own";
+        return Err(Failure::new(ExitCode::Usage, message).advise("name a matrix with --from FILE"));
     }
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let asked = match from {

@@ -209,3 +209,68 @@ fn a_matrix_between_cpus_is_refused_with_its_commas() {
     let refused = laboratory.run(&["latency", "--from", &matrix]).with_code(2);
     refused.says(&["line 1", "a matrix between CPUs", "\",,\""]);
 }
+
+/// Four nodes, two of them without CPUs.
+const FAR_NODES: &str = "81.0 140.0 170.0 300.0\n140.0 81.0 300.0 170.0\n- - - -\n- - - -\n";
+
+/// The firmware's distances of them, as `iasl -d` shows a SLIT.
+const SLIT: &str = "[000h 0000 004h]   Signature : \"SLIT\"    [System Locality Information Table]
+[024h 0036 008h]  Localities : 0000000000000004
+[02Ch 0044 004h]  Locality   0 : 0A 15 11 1C
+[030h 0048 004h]  Locality   1 : 15 0A 1C 11
+[034h 0052 004h]  Locality   2 : 11 1C 0A 1E
+[038h 0056 004h]  Locality   3 : 1C 11 1E 0A
+";
+
+#[test]
+fn between_nodes_without_cpus_the_distance_of_the_firmware_stands() {
+    let laboratory = Laboratory::new();
+    let file = laboratory.file("far.txt", FAR_NODES);
+    let slit = laboratory.file("slit.dsl", SLIT);
+    let unknown = laboratory.document(&["firmware", "--from", &file, "--json"]);
+    assert_eq!(
+        unknown["measured"][2],
+        json!([21, 37, 10, 20]),
+        "{unknown:#}"
+    );
+    let notes = unknown["notes"].to_string();
+    assert!(
+        notes.contains("node 2 to node 3 cannot be measured"),
+        "{notes}"
+    );
+    let words = ["firmware", "--from", &file, "--distances", &slit, "--json"];
+    let known = laboratory.document(&words);
+    assert_eq!(known["measured"][2], json!([21, 37, 10, 30]), "{known:#}");
+    assert!(
+        known["notes"]
+            .to_string()
+            .contains("the firmware's own distance, 30, stands")
+    );
+    // As bytes in hexadecimal; and instead of a matrix, of which only ratios mean something.
+    let judged = laboratory.document(&["latency", "--from", &file, "--distances", &slit, "--json"]);
+    assert_eq!(
+        judged["distances"][0],
+        json!([10, 21, 17, 28]),
+        "{judged:#}"
+    );
+    let alone = laboratory.document(&["latency", "--from", &slit, "--json"]);
+    assert_eq!(alone["ns"][2], json!([17.0, 28.0, 10.0, 30.0]), "{alone:#}");
+    assert!(
+        alone["note"]
+            .as_str()
+            .unwrap()
+            .contains("only their ratios"),
+        "{alone:#}"
+    );
+}
+
+#[test]
+fn a_row_of_a_node_below_0_does_not_end_a_matrix() {
+    let laboratory = Laboratory::new();
+    let text = mlc("Measuring idle latencies (in ns)...");
+    let file = laboratory.file("mlc.txt", text.replace("      1\t 140", "     -1\t 140"));
+    let refused = laboratory.run(&["latency", "--from", &file]);
+    refused
+        .with_code(2)
+        .says(&["a row with its node", "\"-1\""]);
+}
