@@ -122,7 +122,7 @@ pub struct CpuPosition {
     /// `physical_package_id`.
     pub package: Option<u32>,
     /// The CPUs of the same package, this one included (`package_cpus`, before Linux 5.3
-    /// `core_siblings`). Read only where the package has no number.
+    /// `core_siblings`). [`position`] reads it only where the package has no number.
     pub package_cpus: Option<CpuSet>,
     /// `die_id`.
     pub die: Option<u32>,
@@ -160,10 +160,7 @@ pub fn position(cpus: &Directory<'_>, cpu: CpuId) -> Result<CpuPosition, Error> 
         package,
         package_cpus: match package {
             Some(_) => None,
-            None => set(
-                &["package_cpus_list", "core_siblings_list"],
-                &["package_cpus", "core_siblings"],
-            )?,
+            None => package_cpus(cpus, cpu)?,
         },
         die,
         die_cpus: match package.or(die) {
@@ -177,6 +174,21 @@ pub fn position(cpus: &Directory<'_>, cpu: CpuId) -> Result<CpuPosition, Error> 
             &["thread_siblings", "core_cpus"],
         )?,
     })
+}
+
+/// The CPUs of the package of a CPU of [`directories`], this one included; `None` where no file
+/// says so.
+///
+/// # Errors
+/// When a file is malformed.
+pub fn package_cpus(cpus: &Directory<'_>, cpu: CpuId) -> Result<Option<CpuSet>, Error> {
+    let read = |name: &str| cpus.read_optional(&format!("cpu{cpu}/topology/{name}"));
+    let set: Option<CpuSet> = sysfs_ids::id_set(
+        read,
+        &["package_cpus_list", "core_siblings_list"],
+        &["package_cpus", "core_siblings"],
+    )?;
+    Ok(set.filter(|cpus| cpus.contains(cpu)))
 }
 
 /// The frequency governor of a CPU of [`directories`]; `None` without cpufreq (kernel,

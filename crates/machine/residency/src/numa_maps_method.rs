@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use linux::Root;
 use linux::proc_maps::{Mapping, ObjectId};
-use model::{BytesByNode, SegmentKind};
+use linux::{Root, TextFile};
+use model::{BytesByNode, NodeId, NodeSet, SegmentKind};
 
 use super::gaps::Gaps;
 use super::kind::kind_of;
@@ -79,6 +79,10 @@ pub(super) fn read(
     let mut reading = Reading {
         default_huge_page_bytes,
         page_bytes,
+        // Without directories, nothing says which nodes there are.
+        nodes: linux::sysfs_nodes::with_directory(root)
+            .ok()
+            .filter(|nodes| !nodes.is_empty()),
         ..Reading::default()
     };
     for member in members {
@@ -114,23 +118,15 @@ pub(super) fn read(
         reading.found.private.insert(pid, BytesByNode::new());
         reading.found.touched.insert(pid, BytesByNode::new());
         reading.found.touched_pools.insert(pid, BytesByNode::new());
-        for (number, line) in file.lines() {
-            match numa_maps::parse_line(line) {
-                Ok(parsed) => {
-                    let mapping = maps.get(&parsed.address);
-                    reading.line(pid, &parsed, mapping, gaps);
-                }
-                Err(error) => {
-                    gaps.add(format!("{}, line {number}: {error}", file.path().display()))
-                }
-            }
-        }
+        reading.file(pid, &file, &maps, gaps);
     }
     reading.finish()
 }
 
 #[derive(Default)]
 struct Reading {
+    /// The nodes of the machine; `None` where they are not known.
+    nodes: Option<NodeSet>,
     default_huge_page_bytes: Option<u64>,
     page_bytes: u64,
     /// Bytes of all lines so far.
@@ -142,6 +138,54 @@ struct Reading {
 }
 
 impl Reading {
+    /// Takes pages on nodes that the machine does not have out of a line; returns these nodes.
+    fn leave_out_strange_nodes(&self, line: &mut NumaMapsLine) -> Option<NodeSet> {
+        let nodes = self.nodes.as_ref()?;
+        let has = |node: &NodeId| nodes.contains(*node);
+        if line.pages_by_node.keys().all(has) {
+            return None;
+        }
+        let all = line.pages_by_node.keys().copied();
+        let strange = all.filter(|node| !has(node)).collect();
+        line.pages_by_node.retain(|node, _| has(node));
+        Some(strange)
+    }
+
+    /// Counts the lines of one process, but for those that no kernel writes.
+    fn file(&mut self, pid: u32, file: &TextFile, maps: &BTreeMap<u64, Mapping>, gaps: &mut Gaps) {
+        let mut seen = BTreeSet::new();
+        for (number, line) in file.lines() {
+            let mut say = |what: &str| {
+                gaps.add(format!("{}, line {number}: {what}", file.path().display()));
+            };
+            let mut parsed = match numa_maps::parse_line(line) {
+                Ok(parsed) => parsed,
+                Err(error) => {
+                    say(&error.to_string());
+                    continue;
+                }
+            };
+            if !seen.insert(parsed.address) {
+                let address = parsed.address;
+                say(&format!(
+                    "{address:x} was listed before; this line is not counted"
+                ));
+                continue;
+            }
+            if let Some(strange) = self.leave_out_strange_nodes(&mut parsed) {
+                say(&format!(
+                    "this machine has no node {strange}; what is listed there is not counted"
+                ));
+            }
+            if parsed.kernel_page_bytes == Some(0) && parsed.pages() > 0 {
+                say("pages of 0 bytes; this line is not counted");
+                continue;
+            }
+            let mapping = maps.get(&parsed.address);
+            self.line(pid, &parsed, mapping, gaps);
+        }
+    }
+
     fn line(&mut self, pid: u32, line: &NumaMapsLine, mapping: Option<&Mapping>, gaps: &mut Gaps) {
         let page_bytes = match (line.kernel_page_bytes, line.huge) {
             (Some(bytes), _) => bytes,

@@ -21,6 +21,8 @@ struct Level {
     shared: BTreeMap<CpuSet, Vec<Facts>>,
     /// Caches of CPUs that do not report it, with the number of the cache.
     open: Vec<(CpuId, Option<u32>, Facts)>,
+    /// CPUs whose list of sharers lacks themselves: with another file that is used, and without.
+    wrong_lists: (CpuSet, CpuSet),
 }
 
 /// What remains unknown, by level.
@@ -50,6 +52,15 @@ pub(crate) fn of(
                 line_bytes: cache.line_bytes,
             };
             let of_level = levels.entry((level, kind)).or_default();
+            if cache.list_is_wrong {
+                let (used, none) = &mut of_level.wrong_lists;
+                let wrong = if cache.shared_by.is_some() {
+                    used
+                } else {
+                    none
+                };
+                wrong.insert(cpu);
+            }
             match cache.shared_by {
                 Some(cpus) => {
                     let cpus = cpus.intersection(online);
@@ -63,6 +74,13 @@ pub(crate) fn of(
     let mut list = Vec::new();
     let mut unknown = Unknown::default();
     for ((level, kind), of_level) in levels {
+        let (used, none) = &of_level.wrong_lists;
+        let lacks = format!("shared_cpu_list of an L{level} cache lacks the CPU itself");
+        gaps.of_cpus(used, &format!("{lacks}; shared_cpu_map is used"));
+        gaps.of_cpus(
+            none,
+            &format!("{lacks}, and so does shared_cpu_map, or is missing"),
+        );
         let caches = of_level.put_together(level, &mut unknown);
         list.extend(caches.into_iter().map(|(facts, shared_by)| Cache {
             level,
@@ -72,7 +90,7 @@ pub(crate) fn of(
             shared_by,
         }));
     }
-    let files = "no shared_cpu_list or shared_cpu_map";
+    let files = "no shared_cpu_list or shared_cpu_map with the CPU itself";
     for (level, cpus) in unknown.sharers {
         gaps.of_cpus(
             &cpus,

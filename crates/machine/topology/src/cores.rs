@@ -95,6 +95,11 @@ fn say_what_is_unknown(
     if packages.are_ours {
         gaps.add("machine: packages numbered here by their first CPU (no physical_package_id)");
     }
+    gaps.of_cpus(
+        &packages.contradicted,
+        "the CPUs of a package (package_cpus, core_siblings) are not those of its \
+         physical_package_id, which is used",
+    );
     let mut what = "package unknown (no physical_package_id, package_cpus or core_siblings)";
     let of_dies;
     if dies.are_ours && packages.of_cpu.is_empty() {

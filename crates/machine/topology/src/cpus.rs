@@ -50,6 +50,13 @@ pub(crate) fn read(root: &Root, online: &CpuSet) -> Result<Cpus, Error> {
         false => spoken_for.iter().map(|cpu| (cpu, None)).collect(),
     };
     cpus.governors.extend(governors);
+    // One CPU of each package says whether its list is that of the CPUs with its number.
+    let mut seen = BTreeSet::new();
+    for (cpu, position) in &mut cpus.positions {
+        if position.package.is_some_and(|package| seen.insert(package)) {
+            position.package_cpus = sysfs_cpus::package_cpus(&held, *cpu)?;
+        }
+    }
     Ok(cpus)
 }
 

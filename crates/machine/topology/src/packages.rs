@@ -12,6 +12,8 @@ pub(crate) struct Numbers {
     pub(crate) of_cpu: BTreeMap<CpuId, u32>,
     /// Whether they were assigned here, not by the kernel.
     pub(crate) are_ours: bool,
+    /// CPUs of a number and of a list that one of them has, where the two differ.
+    pub(crate) contradicted: CpuSet,
 }
 
 impl Numbers {
@@ -33,6 +35,7 @@ impl Numbers {
         let mut of_cpu: BTreeMap<CpuId, u32> = numbered
             .filter_map(|(cpu, at)| Some((*cpu, part(at).0?)))
             .collect();
+        let contradicted = contradicted(positions, &of_cpu, |at| part(at).1);
         let sets: BTreeSet<&CpuSet> = positions.values().filter_map(|at| part(at).1).collect();
         // Where the kernel knows nothing, it reports that each CPU is alone (kernel,
         // `include/linux/topology.h`).
@@ -41,6 +44,7 @@ impl Numbers {
             return Self {
                 of_cpu,
                 are_ours: false,
+                contradicted,
             };
         }
         let are_ours = of_cpu.is_empty();
@@ -55,6 +59,7 @@ impl Numbers {
         Self {
             are_ours: are_ours && !of_cpu.is_empty(),
             of_cpu,
+            contradicted,
         }
     }
 
@@ -68,6 +73,32 @@ impl Numbers {
         let unknown = online.iter().filter(|cpu| !self.of_cpu.contains_key(cpu));
         unknown.collect()
     }
+}
+
+/// The CPUs of sets that are not those of the CPUs with the same number, and of these, as far as
+/// both are known.
+fn contradicted<'p>(
+    positions: &'p BTreeMap<CpuId, CpuPosition>,
+    numbers: &BTreeMap<CpuId, u32>,
+    set: impl Fn(&'p CpuPosition) -> Option<&'p CpuSet>,
+) -> CpuSet {
+    let mut with_number: BTreeMap<u32, CpuSet> = BTreeMap::new();
+    for (cpu, number) in numbers {
+        with_number.entry(*number).or_default().insert(*cpu);
+    }
+    let known: CpuSet = numbers.keys().copied().collect();
+    let mut contradicted = CpuSet::new();
+    for (cpu, at) in positions {
+        let number = numbers.get(cpu).and_then(|number| with_number.get(number));
+        let Some((set, number)) = set(at).zip(number) else {
+            continue;
+        };
+        let set = set.intersection(&known);
+        if set != *number {
+            contradicted = contradicted.union(&set).union(number);
+        }
+    }
+    contradicted
 }
 
 #[cfg(test)]
@@ -99,6 +130,26 @@ mod tests {
     #[test]
     fn numbers_of_the_kernel_are_kept() {
         check(&[(Some(7), ""), (Some(0), "")], &[Some(7), Some(0)], false);
+    }
+
+    #[test]
+    fn lists_that_contradict_the_numbers_are_known() {
+        let contradicted = |packages: &[(u32, &str)]| {
+            let position = |(package, cpus): &(u32, &str)| CpuPosition {
+                package: Some(*package),
+                package_cpus: Some(cpus.parse().unwrap()),
+                ..CpuPosition::default()
+            };
+            let positions = packages.iter().map(position);
+            Numbers::of_packages(&(0..).map(CpuId).zip(positions).collect()).contradicted
+        };
+        // CPU 9 is offline.
+        assert!(contradicted(&[(0, "0-1,9"), (0, "0-1,9"), (1, "2")]).is_empty());
+        assert_eq!(contradicted(&[(0, "0"), (0, "1")]).to_string(), "0-1");
+        assert_eq!(
+            contradicted(&[(0, "0-1"), (1, "0-1"), (2, "2")]).to_string(),
+            "0-1"
+        );
     }
 
     #[test]

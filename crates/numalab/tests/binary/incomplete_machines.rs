@@ -118,3 +118,109 @@ fn a_folder_that_holds_no_machine_is_refused_with_the_way_out() {
         "--root takes",
     ]);
 }
+
+#[test]
+fn lines_of_numa_maps_that_cannot_be_are_not_counted_and_said() {
+    let laboratory = Laboratory::new();
+    let mut tree = with_process();
+    // A node that the machine lacks, an address twice more, and pages without a size.
+    tree.set(
+        "proc/7/numa_maps",
+        "7f1000000000 default anon=8 dirty=8 N0=8 N7=1000 kernelpagesize_kB=4\n\
+         7f1000000000 default anon=8 dirty=8 N0=8 kernelpagesize_kB=4\n\
+         7f1000000000 default anon=8 dirty=8 N0=8 kernelpagesize_kB=4\n\
+         7f2000000000 default anon=9 dirty=9 N1=9 kernelpagesize_kB=0\n",
+    );
+    let unpacked = tree.expand_in_memory().unwrap();
+    let root = root_of(&unpacked);
+    let looked = laboratory.document(&["inspect", "oracle:X", "--root", &root, "--json"]);
+    assert_eq!(
+        looked["bytes_by_node"],
+        serde_json::json!({"0": 32768}),
+        "{looked:#}"
+    );
+    let gaps = looked["gaps"].to_string();
+    for says in [
+        "proc/7/numa_maps, line 1: this machine has no node 7",
+        "line 2: 7f1000000000 was listed before",
+        "line 3: 7f1000000000 was listed before",
+        "line 4: pages of 0 bytes",
+    ] {
+        assert!(gaps.contains(says), "{says}: {gaps}");
+    }
+}
+
+#[test]
+fn contradicting_files_of_caches_and_packages_are_said() {
+    let laboratory = Laboratory::new();
+    let topology = |tree: &Tree| {
+        let unpacked = tree.expand_in_memory().unwrap();
+        laboratory.document(&["topology", "--root", &root_of(&unpacked), "--json"])
+    };
+    let cpu = "sys/devices/system/cpu/cpu0";
+    let mut tree = Tree::captured("two-node").unwrap();
+    let right = topology(&tree);
+    tree.set(&format!("{cpu}/cache/index0/shared_cpu_list"), "3\n");
+    tree.set(&format!("{cpu}/cache/index0/shared_cpu_map"), "1\n");
+    let found = topology(&tree);
+    assert_eq!(found["caches"], right["caches"]);
+    let says = "CPU 0: shared_cpu_list of an L1 cache lacks the CPU itself; shared_cpu_map is used";
+    assert!(
+        found["gaps"].to_string().contains(says),
+        "{:#}",
+        found["gaps"]
+    );
+
+    let mut tree = Tree::captured("two-node").unwrap();
+    for cpu in 0..4 {
+        let place = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+        tree.set(&format!("{place}/physical_package_id"), "0\n");
+        for name in ["core_siblings_list", "package_cpus_list"] {
+            tree.set(&format!("{place}/{name}"), format!("{cpu}\n"));
+        }
+    }
+    let gaps = topology(&tree)["gaps"].to_string();
+    let says = "CPUs 0-3: the CPUs of a package (package_cpus, core_siblings) are not those";
+    assert!(gaps.contains(says), "{gaps}");
+}
+
+#[test]
+fn the_caches_of_sparc64_are_read() {
+    let laboratory = Laboratory::new();
+    let mut tree = Tree::default();
+    for (path, content) in [
+        ("sys/devices/system/cpu/online", "0-1\n"),
+        ("sys/devices/system/cpu/possible", "0-1\n"),
+        ("proc/meminfo", "MemTotal: 1048576 kB\n"),
+    ] {
+        tree.set(path, content);
+    }
+    for cpu in 0..2 {
+        for (name, value) in [
+            ("l1_dcache_size", 16384),
+            ("l1_dcache_line_size", 32),
+            ("l1_icache_size", 16384),
+            ("l1_icache_line_size", 32),
+            ("l2_cache_size", 131_072),
+            ("l2_cache_line_size", 64),
+        ] {
+            let path = format!("sys/devices/system/cpu/cpu{cpu}/{name}");
+            tree.set(&path, format!("{value}\n"));
+        }
+    }
+    let unpacked = tree.expand_in_memory().unwrap();
+    let found = laboratory.document(&["topology", "--root", &root_of(&unpacked), "--json"]);
+    let caches = found["caches"].as_array().unwrap();
+    let sizes: Vec<_> = caches
+        .iter()
+        .map(|it| (&it["level"], &it["size_bytes"]))
+        .collect();
+    let expected = [(1, 16384), (1, 16384), (2, 131_072)].map(|(a, b)| (a.into(), b.into()));
+    let expected: Vec<_> = expected.iter().map(|(a, b)| (a, b)).collect();
+    assert_eq!(sizes, expected, "{found:#}");
+    let gaps = found["gaps"].to_string();
+    assert!(
+        gaps.contains("CPUs 0-1: who shares L2 caches is unknown"),
+        "{gaps}"
+    );
+}
