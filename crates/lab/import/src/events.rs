@@ -20,6 +20,7 @@ use linux::{Error, TextFile};
 use model::{Printed, ReportEvent};
 
 use crate::figure::{figure, is_overflow, is_time_unit, ungrouped};
+use crate::html::BEHIND_FIRST;
 use crate::pieces::Line;
 use crate::table::{cell, columns, fits};
 
@@ -158,7 +159,10 @@ fn row(
         (false, [waits, total, average, share]) if !share.is_time => {
             [Some(waits), Some(total), Some(average), Some(share)]
         }
-        _ => return Err(file.malformed(number, expected, line.trim())),
+        _ => {
+            let row = line.replace(BEHIND_FIRST, "");
+            return Err(file.malformed(number, expected, row.trim()));
+        }
     };
     let printed = |figure: Option<&Figure>| figure.and_then(|figure| figure.printed);
     let scaled = |printed: Printed, factor: f64| Printed {
@@ -185,9 +189,12 @@ fn row(
     })
 }
 
-/// The words in the column of names, if the row keeps to the columns: an event may be called
+/// The words in the cell or the column of names, if the row has one: an event may be called
 /// `events in waitclass 2`.
 fn named_by_columns(line: &str, underlined: &[Range<usize>]) -> usize {
+    if let Some((name, _)) = line.split_once(BEHIND_FIRST) {
+        return name.split_whitespace().count();
+    }
     match underlined {
         // A row without columns is shorter than they are.
         [names, _, _, average, ..]

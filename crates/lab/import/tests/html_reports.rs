@@ -44,6 +44,20 @@ fn html_and_text_of_an_interval_are_the_same_report() {
 }
 
 #[test]
+fn an_event_may_end_in_a_digit_and_its_figures_may_have_blanks() {
+    let from = "latch free</td><td align=\"right\" class='awrnc'>10<";
+    let to = "events in waitclass 2</td><td align=\"right\" class='awrnc'>1&nbsp;234<";
+    assert!(reports::AWR_19C_HTML.contains(from));
+    // The average is missing, too: only the cell tells the name from the waits.
+    let html = reports::AWR_19C_HTML.replacen(from, to, 1);
+    let html = html.replacen("101.00ms", "", 1);
+    let report = read_one(&html);
+    assert_eq!(report.events[3].name, "events in waitclass 2");
+    assert_eq!(report.events[3].waits, Some(1234));
+    assert_eq!(report.events[3].total_s.map(|it| it.value), Some(1.0));
+}
+
+#[test]
 fn the_report_of_a_pluggable_database_is_read() {
     let report = read_one(reports::AWR_12C_PDB_HTML);
     assert_eq!(report.kind, ReportKind::Awr);

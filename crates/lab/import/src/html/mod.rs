@@ -5,3 +5,4 @@ mod read;
 mod table;
 
 pub(crate) use read::{is_html, lines_of};
+pub(crate) use table::BEHIND_FIRST;

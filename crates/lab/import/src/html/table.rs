@@ -9,6 +9,10 @@
 //! Only the first row stands below its headings: no table is read by columns beyond it, and a long
 //! cell would make all rows as wide as itself.
 
+/// Behind the first cell of a row, so that a name may end in a digit: white space that no text of a
+/// report has.
+pub(crate) const BEHIND_FIRST: char = '\u{2028}';
+
 /// Lines with the numbers that they have in the file.
 pub(crate) type Lines = Vec<(usize, String)>;
 
@@ -28,6 +32,17 @@ impl Row {
         let cells = self.cells.iter().map(String::as_str);
         let cells = cells.filter(|cell| !cell.is_empty());
         cells.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same with a mark behind the first cell.
+    fn marked(&self) -> String {
+        let joined = self.joined();
+        let first = self.cells.first().filter(|cell| !cell.is_empty());
+        let rest = first.and_then(|first| joined.strip_prefix(first.as_str()));
+        match first.zip(rest) {
+            Some((first, rest)) => format!("{first} {BEHIND_FIRST}{}", rest.trim_start()),
+            None => joined,
+        }
     }
 }
 
@@ -58,7 +73,7 @@ impl Table {
                 }
                 draw(names, &row, lines);
             }
-            _ => lines.push((row.line, row.joined())),
+            _ => lines.push((row.line, row.marked())),
         }
     }
 
