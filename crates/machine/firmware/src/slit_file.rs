@@ -25,11 +25,15 @@ const LINE_BYTES: usize = 16;
 /// Whether a file is a SLIT in one of the forms, complete or not.
 pub fn is_slit(bytes: &[u8]) -> bool {
     let text = || String::from_utf8_lossy(bytes);
-    bytes.starts_with(SIGNATURE.as_bytes()) && std::str::from_utf8(bytes).is_err()
-        || bytes.starts_with(SIGNATURE.as_bytes()) && bytes.contains(&0)
+    is_binary(bytes)
         || text()
             .lines()
             .any(|line| is_of_iasl(line) || starts_bytes(line))
+}
+
+/// Whether a file is the table itself, whose length has zeros.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.starts_with(SIGNATURE.as_bytes()) && bytes.contains(&0)
 }
 
 /// The distances of a SLIT in one of the forms. Its proximity domains, from 0, are taken for nodes:
@@ -39,7 +43,7 @@ pub fn is_slit(bytes: &[u8]) -> bool {
 /// When the table is cut off or malformed.
 pub fn distances_of_slit(bytes: &[u8]) -> Result<DistanceTable, Error> {
     let text = String::from_utf8_lossy(bytes);
-    let slit = if bytes.starts_with(SIGNATURE.as_bytes()) && bytes.contains(&0) {
+    let slit = if is_binary(bytes) {
         of_bytes(bytes)?
     } else if text.lines().any(is_of_iasl) {
         of_iasl(&text)?
