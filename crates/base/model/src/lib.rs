@@ -80,7 +80,7 @@ pub use load_report::{
     LoadProfile, LoadReport, Printed, ReportEvent, ReportHost, ReportInterval, ReportKind,
 };
 pub use machine::{Machine, TimerFacts, TimerSource};
-pub use metric::{Better, Metric, MetricFacts};
+pub use metric::{Better, FIGURES, Metric, MetricFacts};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use node_words::node_words;

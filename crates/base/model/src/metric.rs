@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Figures that can be compared: the ratio of any two is a number.
+pub const FIGURES: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
+
 /// The metric by which a run compares its cases. [`crate::Measured::value`] is in its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Metric {

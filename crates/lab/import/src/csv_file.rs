@@ -5,14 +5,11 @@ use std::collections::BTreeMap;
 
 use csv::StringRecord;
 use linux::{Error, TextFile};
+use model::FIGURES;
 
 /// The most cases and rows of a file; more are an error in the choice of columns.
 const CASES_MAX: usize = 100;
 const ROWS_MAX: usize = 100_000;
-
-/// Ratios of figures in between are finite numbers.
-const FIGURE_MIN: f64 = 1e-150;
-const FIGURE_MAX: f64 = 1e150;
 
 /// The columns of a row for each trial, where none are named.
 const CASE: &str = "case";
@@ -255,9 +252,10 @@ impl Rows<'_> {
         let cell = row.get(column).unwrap_or_default();
         let value: Option<f64> = cell.parse().ok().filter(|value: &f64| value.is_finite());
         match value {
-            Some(value) if (FIGURE_MIN..=FIGURE_MAX).contains(&value) => Ok(value),
+            Some(value) if FIGURES.contains(&value) => Ok(value),
             Some(value) if value > 0.0 => {
-                let expected = format!("a number from {FIGURE_MIN:e} to {FIGURE_MAX:e}");
+                let (least, most) = (FIGURES.start(), FIGURES.end());
+                let expected = format!("a number from {least:e} to {most:e}");
                 Err(self.wrong(row, &expected, &shown(cell)))
             }
             _ => {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use model::{NumberPlace, PrintedNumber};
+use model::{FIGURES, NumberPlace, PrintedNumber};
 
 use super::printed_figure::figure_in;
 use super::printed_lines::shown;
@@ -35,10 +35,12 @@ pub(super) fn number_in(
         NumberPlace::Csv(column) => printed_table::of_csv(text, column).map(without_line),
     }?;
     let number = found.number;
-    match number.is_finite() && number > 0.0 {
+    match FIGURES.contains(&number) {
         true => Ok(found),
         false => Err(format!(
-            "the number is {number}, but ratios need a number above 0"
+            "the number is {number:?}, but ratios need a number above 0, from {:e} to {:e}",
+            FIGURES.start(),
+            FIGURES.end()
         )),
     }
 }
@@ -242,6 +244,11 @@ mod tests {
             "0",
             NumberPlace::Last,
             Err("but ratios need a number above 0"),
+        );
+        check(
+            "1e-308",
+            NumberPlace::Last,
+            Err("1e-308, but ratios need a number above 0, from 1e-150 to 1e150"),
         );
         check("\u{1b}[31m", NumberPlace::Line(2), Err("\\u{1b}[31m"));
     }
