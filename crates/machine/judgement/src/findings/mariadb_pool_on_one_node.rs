@@ -1,6 +1,6 @@
 //! A buffer pool on one node, as one thread filled it when the server started.
 
-use model::{ByteSize, Severity, shell_word};
+use model::{ByteSize, Severity};
 
 use super::row::{Check, Row};
 use crate::doctor::innodb_pool::{is_interleaved, nodes_of_server};
