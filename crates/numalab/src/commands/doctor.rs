@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         match &target {
             Some(Target::Postgres(data)) => input.postgres = postgres(data, arguments),
             Some(Target::Server(target)) => ask(target, root, &mut input),
-            _ => {}
+            Some(_) => ask_the_server_among(root, arguments, &mut input),
+            None => {}
         }
     }
     measure_rate(root, &mut input);
@@ -76,6 +77,35 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
             let message = report::finding_line(finding);
             Err(Failure::new(ExitCode::ComparisonBelow, message))
         }
+    }
+}
+
+/// Asks the server of a target that was named by its process, name, unit or group, if it has one: a
+/// server is the same whatever names it.
+fn ask_the_server_among(root: &Root, arguments: &DoctorArguments, input: &mut DoctorInput) {
+    let processes = input.residency.iter().flat_map(|it| &it.processes);
+    let servers = processes.filter_map(|process| {
+        // Servers work in their data directory.
+        let directory = linux::process::working_directory(process.pid).ok()?;
+        let directory = directory.to_string_lossy().into_owned();
+        let server = match process.class == "postmaster" {
+            true => Target::Postgres(directory),
+            false => Target::Server(ServerTarget::of_program(&process.name, directory)?),
+        };
+        Some((process.pid, server))
+    });
+    let mut servers: Vec<(u32, Target)> = servers.collect();
+    // A child that saves has the name and the directory of its server, and a higher id.
+    servers.dedup_by(|later, first| later.1 == first.1);
+    match &servers[..] {
+        [] => {}
+        [(pid, Target::Postgres(data))] => match linux::process::works_in(*pid, data.as_ref()) {
+            Some(true) => input.postgres = postgres(data, arguments),
+            // In a container, the name means another directory.
+            _ => unsaid(&format!("{data} of process {pid} has another name here")),
+        },
+        [(_, Target::Server(target))] => ask(target, root, input),
+        [..] => unsaid("the target has several servers: name one by its port or directory"),
     }
 }
 

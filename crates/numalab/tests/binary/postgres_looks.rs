@@ -69,6 +69,15 @@ fn to_root_nothing_of_a_server_is_missing_and_others_learn_what_shows_more() {
         let found = laboratory.document(&doctor);
         incomplete(&found).is_none().then_some(())
     });
+    // By its process it is the same server, and its settings are looked at.
+    let postmaster = &server.pids()[0];
+    let by_process = ["doctor", postmaster, "--pg-role", "postgres", "--json"];
+    let by_process = laboratory.document(&by_process);
+    let not_seen = &by_process["not_seen"];
+    assert!(
+        not_seen["the settings of the server"].is_null(),
+        "{not_seen}"
+    );
     // The server's own user may inspect it, but sees no page frame numbers.
     let found = Laboratory::of(NOBODY).document(&doctor);
     let fix = incomplete(&found).unwrap()["fix"].to_string();

@@ -193,6 +193,14 @@ fn cpu_lists_of_a_redis_are_compared_with_what_its_threads_may_use() {
         ["io-threads-share-cpus", "cpulists-overlap"],
         "{found:?}"
     );
+    // By its process or its directory it is the same server.
+    for same in [
+        redis.server.pid(),
+        format!("redis:{}", redis.folder.path().display()),
+    ] {
+        let (by_another, said) = redis.findings(&same, true);
+        assert_eq!(by_another, found, "{same}: {said}");
+    }
     let (found, said) = redis.findings(&target, false);
     assert!(lists(&found).is_empty(), "{found:?}");
     assert!(

@@ -66,6 +66,19 @@ impl fmt::Display for ServerTarget {
 }
 
 impl ServerTarget {
+    /// The server of a program with this name that works in this directory; `None` if no target of
+    /// a server is named so.
+    pub fn of_program(program: &str, directory: String) -> Option<Self> {
+        let mut rows = Server::TABLE.into_iter();
+        let (server, _, _, words) = rows.find(|(_, _, programs, _)| programs.contains(&program))?;
+        let word = words.iter().find(|word| program.starts_with(**word));
+        Some(ServerTarget {
+            word: word?,
+            server,
+            place: Place::Directory(directory),
+        })
+    }
+
     /// Returns the target, or an error if the place is neither a port nor a directory; `None` if no
     /// such server has this word.
     fn parse(word: &str, place: &str) -> Option<Result<Self, ()>> {
