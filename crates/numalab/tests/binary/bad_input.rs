@@ -111,7 +111,7 @@ fn a_file_that_cannot_be_read_is_named() {
         .run(&["run", "/tmp/"])
         .with_code(2)
         .says(&["/tmp/", "Is a directory"]);
-    let binary = laboratory.file("binary.toml", b"\xff\xfe\x00name");
+    let binary = laboratory.file("binary.toml", b"\xff\xff\x00name");
     laboratory
         .run(&["run", &binary])
         .with_code(2)

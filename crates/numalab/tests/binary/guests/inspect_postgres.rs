@@ -1,5 +1,5 @@
 //! `numalab inspect` of a PostgreSQL with 256 MiB of shared buffers on article 000's eight nodes,
-//! bound, interleaved and without policy: what it finds agrees with Shmem of each node, to the
+//! interleaved and without policy: what it finds agrees with Shmem of each node, to the
 //! page, before most of the buffers exist, once they do, and with fifty processes, and the
 //! inspection allocates no memory.
 //!
@@ -24,12 +24,6 @@ const SETTINGS: &str = "shared_buffers = 256MB
     dynamic_shared_memory_type = mmap
     min_wal_size = 32MB
     max_wal_size = 64MB";
-
-#[test]
-fn buffers_of_a_bound_server_are_found_where_the_kernel_counts_them() {
-    let test = "buffers_of_a_bound_server_are_found_where_the_kernel_counts_them";
-    are_found(test, "--membind=3", &[3]);
-}
 
 #[test]
 fn buffers_of_an_interleaved_server_are_found_where_the_kernel_counts_them() {
