@@ -85,7 +85,12 @@ impl Scope {
         self.steps.retain(|step| step.name == only);
         match kind {
             TESTS if place.is_empty() => self.boots.clear(),
-            GUEST if has_place => self.host = false,
+            GUEST if has_place => {
+                self.host = false;
+                // Whoever names a guest means all of its tests.
+                let is_meant = |one: &&Long| one.place == place;
+                self.long.extend(LONG.iter().filter(is_meant));
+            }
             LONG_TESTS if has_place => {
                 self.host = ["", HOST].contains(&place);
                 self.only_long = true;
@@ -140,7 +145,8 @@ impl Scope {
     fn is_turn(&self, place: &str, is_of_binary: bool, test: &str) -> bool {
         let is_it = |one: &Long| is_of_binary && one.place == place && test.starts_with(one.test);
         match LONG.iter().any(is_it) {
-            true => self.long.iter().any(|one| is_it(one)),
+            // Whoever names a test means it.
+            true => self.name.is_some() || self.long.iter().any(|one| is_it(one)),
             false => !self.only_long,
         }
     }

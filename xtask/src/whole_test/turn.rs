@@ -10,14 +10,18 @@ use crate::{program, repository};
 /// it takes three minutes.
 pub(super) const SECONDS: u64 = 2 * 180;
 
-/// Splits the list into parts that take no longer than [`SECONDS`] each, in the order of the list.
+/// Splits the list into parts that take no longer than [`SECONDS`] each: the longest first, each
+/// into the first part with room for it.
 pub(super) fn parts(list: &'static [Long]) -> Vec<Vec<&'static Long>> {
+    let mut sorted: Vec<&Long> = list.iter().collect();
+    sorted.sort_by_key(|one| std::cmp::Reverse(one.seconds));
     let mut parts: Vec<Vec<&Long>> = Vec::new();
-    for one in list {
+    for one in sorted {
         let taken = |part: &Vec<&Long>| part.iter().map(|it| it.seconds).sum::<u64>();
-        match parts.last_mut() {
-            Some(part) if taken(part) + one.seconds <= SECONDS => part.push(one),
-            _ => parts.push(vec![one]),
+        let has_room = |part: &&mut Vec<&Long>| taken(part) + one.seconds <= SECONDS;
+        match parts.iter_mut().find(has_room) {
+            Some(part) => part.push(one),
+            None => parts.push(vec![one]),
         }
     }
     parts
