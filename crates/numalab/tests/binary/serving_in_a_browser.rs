@@ -51,8 +51,10 @@ fn runs_are_picked_and_compared_and_every_page_can_be_read() {
     // By keyboard alone: back to the list, pick the other, and compare.
     browser.type_into(&format!("input[value='{older}']"), " ");
     browser.type_into("form button", "\u{e007}");
-    let address = browser.address();
-    assert!(address.contains("/compare?"), "{address}");
+    // A key does not wait for the page that it leads to, as a click does.
+    until("the comparison", || {
+        browser.address().contains("/compare?").then_some(())
+    });
     look("comparison");
     let text = browser.text();
     assert!(
