@@ -4,17 +4,6 @@ use model::{NodeSet, SegmentKind, shell_word};
 
 use super::input::DoctorInput;
 
-/// The nodes over which to spread the target's memory: the database nodes that all its processes
-/// may use, or all database nodes when that leaves fewer than two.
-pub(crate) fn nodes_to_spread_over(input: &DoctorInput) -> NodeSet {
-    let all = input.database_nodes();
-    let processes = input.residency.iter().flat_map(|it| &it.processes);
-    let allowed = processes.map(|process| &process.memory_nodes_allowed);
-    let known = allowed.filter(|allowed| !allowed.is_empty());
-    let common = known.fold(all.clone(), |common, allowed| common.intersection(allowed));
-    if common.len() > 1 { common } else { all }
-}
-
 /// The commands that spread memory over these nodes when the server is started again.
 pub(crate) fn spread_at_restart(
     input: &DoctorInput,

@@ -130,6 +130,21 @@ impl DoctorInput {
         }
     }
 
+    /// The database nodes that the cpusets of all processes of the target allow.
+    pub(crate) fn allowed_database_nodes(&self) -> NodeSet {
+        let known = self.memory_nodes_allowed().map(|(_, allowed)| allowed);
+        known.fold(self.database_nodes(), |nodes, allowed| {
+            nodes.intersection(allowed)
+        })
+    }
+
+    /// The processes of which it is known on which nodes they may have memory, with these nodes.
+    pub(crate) fn memory_nodes_allowed(&self) -> impl Iterator<Item = (u32, &NodeSet)> {
+        let processes = self.residency.iter().flat_map(|it| &it.processes);
+        let allowed = processes.map(|process| (process.pid, &process.memory_nodes_allowed));
+        allowed.filter(|(_, allowed)| !allowed.is_empty())
+    }
+
     /// Returns the commands that give a process other memory nodes: those of systemd where it
     /// manages the group, because it would overwrite any other value.
     pub(crate) fn allow_memory(&self, pid: u32, nodes: &NodeSet) -> Vec<String> {

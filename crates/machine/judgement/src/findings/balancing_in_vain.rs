@@ -3,7 +3,7 @@
 use model::{ByteSize, Layout, Severity, shell_word};
 
 use super::row::{Check, Row};
-use crate::doctor::cure::{nodes_to_spread_over, spread_at_restart};
+use crate::doctor::cure::spread_at_restart;
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
@@ -32,7 +32,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let bytes: u64 = input.shared().map(|segment| segment.bytes()).sum();
     let used = nodes_used(residency);
     let is_left = residency.layout == Layout::Default && bytes >= WORTH_BYTES;
-    (is_left && used.len() > 1 && residency.memory_nodes.len() > 1).then(|| Found {
+    (is_left && used.len() > 1 && input.allowed_database_nodes().len() > 1).then(|| Found {
         evidence: vec![
             fact("/proc/sys/kernel/numa_balancing", value),
             fact("/proc/PID/numa_maps", "policy default"),
@@ -48,7 +48,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
 
 /// How to spread the memory, or to let the kernel at it.
 fn fix(input: &DoctorInput, target: &str, value: u32) -> Vec<String> {
-    let mut lines = spread_at_restart(input, &nodes_to_spread_over(input), false);
+    let mut lines = spread_at_restart(input, &input.allowed_database_nodes(), false);
     if value & BALANCING_NORMAL != 0 {
         lines.push(
             "# or, if each process has pages of its own, let the kernel move them:".to_owned(),

@@ -22,6 +22,17 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let mut far = residency.bytes_by_node.iter();
     let (node, bytes) =
         far.find(|(node, bytes)| !with_cpus.contains(**node) && **bytes >= WORTH_BYTES)?;
+    let allowed = input.allowed_database_nodes();
+    let fix = match allowed.is_empty() {
+        true => vec![format!(
+            "# its cpuset allows memory on no node with CPUs: let it have nodes {} (cpuset.mems)",
+            input.database_nodes()
+        )],
+        false => vec![
+            "# keep it off that node:".to_owned(),
+            format!("numactl --membind={allowed} COMMAND"),
+        ],
+    };
     Some(Found {
         message: format!("{} lie on node {node}, which has no CPUs", ByteSize(*bytes)),
         evidence: vec![
@@ -31,10 +42,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
             ),
             fact(source(residency), format!("{bytes} bytes on node {node}")),
         ],
-        fix: vec![
-            "# keep it off that node:".to_owned(),
-            format!("numactl --membind={} COMMAND", input.database_nodes()),
-        ],
+        fix,
         ..Found::default()
     })
 }
@@ -46,7 +54,14 @@ mod tests {
 
     #[test]
     fn memory_on_a_node_without_cpus_is_found() {
-        assert!(check(&target(&[(2, 50)], "default", "0-2", "0-1")).is_some());
+        let fix = |allowed| {
+            check(&target(&[(2, 50)], "default", allowed, "0-1"))
+                .unwrap()
+                .fix
+        };
+        assert_eq!(fix("0-2")[1], "numactl --membind=0-1 COMMAND");
+        assert_eq!(fix("1-2")[1], "numactl --membind=1 COMMAND");
+        assert!(fix("2")[0].contains("allows memory on no node with CPUs"));
         assert!(check(&target(&[(1, 50)], "default", "0-2", "0-1")).is_none());
     }
 }

@@ -21,6 +21,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let policy = input.policies.get(&postmaster.pid)?;
     let is_interleaved = policy.contains("interleave");
     let pid = postmaster.pid;
+    // What its cpuset forbids is no destination.
+    let nodes = Some(input.allowed_database_nodes()).filter(|nodes| !nodes.is_empty());
+    let nodes = nodes.unwrap_or_else(|| input.database_nodes());
     (is_interleaved && input.topology.memory_nodes().len() > 1).then(|| Found {
         message: format!(
             "the server was started with memory policy {policy}, which its sessions inherit: \
@@ -29,10 +32,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
         evidence: vec![fact(format!("/proc/{pid}/numa_maps"), policy)],
         fix: vec![
             "# start it without that policy, and interleave only the shared memory:".to_owned(),
-            format!(
-                "numalab move {pid} --to interleave={} --shared",
-                input.database_nodes()
-            ),
+            format!("numalab move {pid} --to interleave={nodes} --shared"),
         ],
         ..Found::default()
     })

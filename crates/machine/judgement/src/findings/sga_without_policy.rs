@@ -3,7 +3,7 @@
 use model::{ByteSize, Layout, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::cure::{nodes_to_spread_over, spread_at_restart};
+use crate::doctor::cure::spread_at_restart;
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
 use crate::doctor::{DoctorInput, sight};
 use crate::found::{Found, fact};
@@ -23,9 +23,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let bytes: u64 = input.shared().map(|segment| segment.bytes()).sum();
     let used = nodes_used(residency);
     let is_open = residency.layout == Layout::Default && bytes >= WORTH_BYTES;
-    (is_open && used.len() > 1 && residency.memory_nodes.len() > 1).then(|| Found {
+    (is_open && used.len() > 1 && input.allowed_database_nodes().len() > 1).then(|| Found {
         evidence: vec![fact("/proc/PID/numa_maps", "policy default")],
-        fix: spread_at_restart(input, &nodes_to_spread_over(input), false),
+        fix: spread_at_restart(input, &input.allowed_database_nodes(), false),
         ..Found::that(format!(
             "{} of shared memory has no policy and is used from nodes {used}",
             ByteSize(bytes)

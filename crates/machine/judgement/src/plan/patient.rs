@@ -56,7 +56,7 @@ impl<'a> Patient<'a> {
         (!users.is_empty()).then(|| Patient {
             topology,
             segments: segments.filter(|it| it.kind.is_shared_memory()).collect(),
-            allowed: allowed(&users, input.database_nodes()),
+            allowed: input.allowed_database_nodes(),
             users,
         })
     }
@@ -120,12 +120,6 @@ fn users<'a>(residency: &'a Residency, topology: &Topology) -> Vec<User<'a>> {
         (!runs_on.is_empty()).then_some(User { process, runs_on })
     };
     residency.processes.iter().filter_map(user).collect()
-}
-
-fn allowed(users: &[User<'_>], nodes: NodeSet) -> NodeSet {
-    let lists = users.iter().map(|user| &user.process.memory_nodes_allowed);
-    let known = lists.filter(|list| !list.is_empty());
-    known.fold(nodes, |common, list| common.intersection(list))
 }
 
 /// Sums over bytes, for the mean of an access.

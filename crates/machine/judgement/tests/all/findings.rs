@@ -152,6 +152,15 @@ fn what_is_wrong_with_the_memory_of_a_server_is_found_on_a_captured_machine() {
         (&[], ("0-1", "1", on_node_0)),
         (&[], WELL),
     );
+    let private = |node: u32| format!("7f1000000000 default anon=30000 N{node}=30000\n");
+    let (far, near) = (private(1), private(0));
+    let pinned = ("0-1", "0-1", interleaved);
+    check(
+        "memory-far",
+        "two-node",
+        (&[("proc/7/numa_maps", &far)], pinned),
+        (&[("proc/7/numa_maps", &near)], pinned),
+    );
     let beyond = ("0-3", "0", interleaved);
     check(
         "cpuset-narrower-than-policy",
