@@ -238,9 +238,17 @@ async fn serve(stream: TcpStream, state: Arc<request::Server>, limits: Limits, a
 /// from it.
 async fn refuse(stream: &TcpStream) {
     let answer = async {
-        stream.readable().await?;
-        let mut head = vec![0; HEAD_MAX];
-        let read = stream.try_read(&mut head).unwrap_or(0);
+        let (mut head, mut read) = (vec![0; HEAD_MAX], 0);
+        // It may come in parts, and be said to be there before it is.
+        while read < HEALTH.len() && HEALTH.starts_with(&head[..read]) {
+            stream.readable().await?;
+            match stream.try_read(&mut head[read..]) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
         stream.writable().await?;
         stream.try_write(match head[..read].starts_with(HEALTH) {
             true => HEALTHY,

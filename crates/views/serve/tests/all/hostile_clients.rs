@@ -133,6 +133,16 @@ fn too_many_connections_are_refused_and_a_place_becomes_free_again() {
     }
     has_status(&server.get("/runs/r1"), 503);
     has_status(&server.get("/healthz"), 200);
+    // Also in parts.
+    let mut slow = server.connect();
+    for part in ["GET /hea", "lthz HTTP/1.1\r\nHost: localhost\r\n\r\n"] {
+        slow.set_nodelay(true).unwrap();
+        slow.write_all(part.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    has_status(&answer, 200);
     drop(held);
     for mut stream in asked {
         let mut answer = String::new();
