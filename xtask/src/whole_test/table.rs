@@ -201,20 +201,15 @@ pub(crate) const HOST: &str = "host";
 /// Every test that takes turns. The seconds are those of a machine with nothing else to do; tests
 /// of this machine share it with three others, and count half.
 pub(crate) const LONG: &[Long] = &[
-    long(HOST, "binding_vs_caging::", 25),
-    long(HOST, "first_minutes::", 70),
-    long(HOST, "named_cache::", 25),
+    long(HOST, "first_minutes::", 110),
     long(HOST, "pages_in_a_browser::every_page_", 30),
-    long(HOST, "parallel_scans::every_", 20),
     long(HOST, "postgres_connected::", 45),
     long(
         HOST,
         "privileges::every_experiment_runs_as_it_is_listed_in_every_environment",
-        60,
+        50,
     ),
     long(HOST, "privileges::", 80),
-    long(HOST, "process_deaths::", 25),
-    long(HOST, "serving_in_a_browser::", 20),
     long(HOST, "stopped_servers::", 45),
     long(HOST, "updates::", 40),
     long("two-node", "balancing::", 130),
@@ -239,11 +234,6 @@ pub(crate) const LONG: &[Long] = &[
     long("four-node-ring", "guests::placements::", 160),
     long("four-node-ring", "guests::placing::a_program_", 15),
     long("four-node-ring", "guests::placing::memory_follows_", 10),
-    long(
-        "four-node-ring",
-        "guests::placing::memory_lies_where_each_policy_puts_it_in_a_group",
-        25,
-    ),
     long("four-node-ring", "guests::placing::what_", 10),
     long("four-node-ring", "guests::postgres_relations::", 80),
     long("four-node-ring", "guests::refused_moves::", 40),
