@@ -276,6 +276,11 @@ pub(crate) struct DoctorArguments {
     /// near-cpus, or interleave=0-3, as the plan names it. Exit with code 6 if it is not.
     #[arg(long, value_name = "CURE", requires = "target")]
     pub verify: Option<Destination>,
+    /// After showing the plan, do what it says to do now; `numalab undo` takes it back. What is for
+    /// good is left to you.
+    #[arg(long, requires = "target")]
+    #[arg(conflicts_with_all = ["root", "json", "fail_on", "verify"])]
+    pub apply: bool,
     /// PostgreSQL role for querying the server's settings [default: the owner of the data directory
     /// if run as root, else this user].
     #[arg(long, value_name = "ROLE", conflicts_with = "root")]

@@ -1,18 +1,20 @@
-//! `numalab doctor`: diagnoses this machine, and the memory of a database on it.
+//! `numalab doctor`: diagnoses this machine, and the memory of a database on it; `--apply` does
+//! what its plan says to do now.
 
 use std::path::Path;
 
 use judgement::doctor::{DoctorInput, PostgresSettings};
 use judgement::plan::{diagnose, in_force, measure_rate};
 use linux::Root;
-use model::Severity;
 use model::exit::ExitCode;
+use model::{Diagnosis, Severity};
 use postgresql::Places;
 use residency::instances::{ServerTarget, Target, server_process};
 use residency::{self, Options};
 
 use crate::arguments::{DoctorArguments, FailOn};
 use crate::capture::MachineRoot;
+use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::databases;
 use crate::failure::Failure;
 use crate::{machine, output};
@@ -62,6 +64,9 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         let options = output::text_options();
         output::data(&report::doctor_text(&diagnosis, threads, &options))?;
     }
+    if let (true, Some(target)) = (arguments.apply, &arguments.target) {
+        return apply(target, &diagnosis);
+    }
     if let Some(verified) = diagnosis.in_force.as_ref().filter(|it| !it.holds()) {
         let why = format!("{} is not in force", verified.cure);
         return Err(Failure::new(ExitCode::PlacementNotHonoured, why));
@@ -78,6 +83,18 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
             Err(Failure::new(ExitCode::ComparisonBelow, message))
         }
     }
+}
+
+/// Moves memory as the plan says. Whether it still fits is checked again by the move itself.
+fn apply(target: &str, diagnosis: &Diagnosis) -> Result<(), Failure> {
+    let Some(plan) = &diagnosis.plan else {
+        output::talk("there is no plan: nothing is moved");
+        return Ok(());
+    };
+    let to = plan.cure.parse();
+    let to = to.map_err(|why: String| Failure::new(ExitCode::Bug, why))?;
+    let is_shared_only = !plan.moves_private_memory;
+    relocate::run(&MoveArguments::of_plan(target, to, is_shared_only))
 }
 
 /// Asks the server of a target that was named by its process, name, unit or group, if it has one: a

@@ -57,6 +57,22 @@ pub(crate) struct MoveArguments {
 }
 
 impl MoveArguments {
+    /// The move of a plan of the doctor.
+    pub(crate) fn of_plan(target: &str, to: Destination, is_shared_only: bool) -> Self {
+        MoveArguments {
+            target: target.to_owned(),
+            to,
+            shared: is_shared_only,
+            private: false,
+            segment: Vec::new(),
+            mib_per_s: None,
+            dry_run: false,
+            verify_all: false,
+            perfetto: None,
+            json: false,
+        }
+    }
+
     fn moves_only_shared(&self) -> bool {
         self.shared || !self.segment.is_empty()
     }

@@ -234,6 +234,7 @@ fn a_heap_or_a_segment_is_cured() {
         ));
         if how == How::Bound {
             a_new_one_is_near(&laboratory, &pids[0], nodes - 1);
+            is_applied_once(&laboratory, &pids, nodes - 1);
         }
     }
     laboratory.nothing_is_left();
@@ -256,6 +257,23 @@ fn a_new_one_is_near(laboratory: &Laboratory, pid: &str, last: usize) {
     );
     let words = ["doctor", &holder.pid(), "--verify", "near-cpus"];
     laboratory.run(&words).with_code(0);
+}
+
+/// `--apply` does what the plan says to do now, until undo; then there is no plan left to apply.
+#[track_caller]
+fn is_applied_once(laboratory: &Laboratory, pids: &[String], last: usize) {
+    let words = ["doctor", &pids[0], "--apply"];
+    let applied = laboratory.run(&words).with_code(0);
+    assert!(applied.stdout.contains("plan: move "), "{}", applied.stdout);
+    assert!(share_on(pids, last) > 1.0 - 2.0 * EQUAL);
+    let again = laboratory.run(&words).with_code(0);
+    assert!(
+        again.stderr.contains("there is no plan"),
+        "{}",
+        again.stderr
+    );
+    laboratory.run(&["undo"]).with_code(0);
+    assert!(share_on(pids, 0) > 1.0 - 2.0 * EQUAL);
 }
 
 #[test]
