@@ -67,8 +67,8 @@ pub(crate) enum Command {
     Inspect(InspectArguments),
     /// Diagnose placement problems and print the fixes.
     ///
-    /// What is wrong with this machine, or with the memory placement of a database? numalab changes
-    /// nothing: each fix is a command to run.
+    /// What is wrong with this machine, or with the memory placement of a database? Nothing is
+    /// changed unless --apply asks for it: each fix is a command to run.
     #[command(after_help = "Example: numalab doctor oracle:ORCL --fail-on warning")]
     Doctor(DoctorArguments),
     /// Save the state of this machine and of a database in one archive.

@@ -40,15 +40,18 @@ pub(crate) fn restarted_with(
     numactl: &str,
 ) -> Vec<String> {
     let mask = nodes.map_or_else(String::new, |nodes| format!("NUMAMask={nodes}\\n"));
+    let by = input.placed_by.iter();
+    let by = by.map(|by| format!("# {} placed it: {}", by.source, by.value));
     let Some(unit) = input.units.values().next() else {
-        return vec![
+        let command = [
             format!("numactl {numactl} COMMAND"),
             "# with COMMAND as it was started, without another numactl before it".to_owned(),
         ];
+        return command.into_iter().chain(by).collect();
     };
     let folder = format!("/etc/systemd/system/{unit}.d");
     let file = format!("{folder}/numa.conf");
-    vec![
+    let lines = [
         format!("mkdir -p {}", shell_word(&folder)),
         format!(
             "printf '[Service]\\nNUMAPolicy={policy}\\n{mask}' >{}",
@@ -58,6 +61,7 @@ pub(crate) fn restarted_with(
             "systemctl daemon-reload && systemctl restart {}",
             shell_word(unit)
         ),
-        "# a numactl in the unit's ExecStart would win over that: take it out".to_owned(),
-    ]
+    ];
+    // A numactl in ExecStart wins over the policy of the unit.
+    lines.into_iter().chain(by).collect()
 }

@@ -1,12 +1,15 @@
 //! What the doctor examines: the machine and, where a target was named, its memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use linux::node_numastat::{self, Numastat};
 use linux::{Root, proc_stat, proc_status};
-use model::{NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topology, shell_word};
+use model::{
+    Fact, NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topology, shell_word,
+};
 
 use super::memory::shared;
+use super::placed_by;
 use placement::evidence::policy_of_process;
 
 /// The settings that a server reports.
@@ -45,6 +48,8 @@ pub struct DoctorInput {
     pub policies: BTreeMap<u32, String>,
     /// The systemd services of the processes.
     pub units: BTreeMap<u32, String>,
+    /// What placed the processes: lines of their units' files, and commands of their ancestors.
+    pub placed_by: Vec<Fact>,
     /// Room for small pages on each node: free memory, and file cache, which the kernel gives up.
     pub room: BTreeMap<NodeId, u64>,
     /// Whether this is another machine, of which a capture tells.
@@ -102,6 +107,13 @@ impl DoctorInput {
                 input.policies.insert(process.pid, policy);
             }
         }
+        let units: BTreeSet<&String> = input.units.values().collect();
+        let of_units = units.into_iter();
+        let of_units = of_units.flat_map(|unit| placed_by::of_unit(root, unit));
+        let ancestors = largest
+            .iter()
+            .flat_map(|pid| placed_by::of_ancestors(root, *pid));
+        input.placed_by = of_units.chain(ancestors).collect();
         input.topology = topology;
         input.residency = residency;
         Ok(input)
@@ -194,16 +206,35 @@ fn largest(residency: &Residency) -> Option<u32> {
     Some(pid)
 }
 
-/// The systemd service of a control group: `/system.slice/postgresql@15-main.service`, or one of
-/// the groups below that.
+/// The service of the system's systemd that has a control group:
+/// `/system.slice/postgresql@15-main.service`, or one of the groups below that. Those in
+/// `user.slice` are of the systemd of a user.
 fn service(group: &str) -> Option<&str> {
-    let mut parts = group.rsplit('/');
-    parts.find(|part| part.ends_with(".service"))
+    let mut parts = group.split('/').filter(|part| !part.is_empty());
+    let is_of_user = parts.clone().any(|part| part == "user.slice");
+    let service = parts.rfind(|part| part.ends_with(".service"));
+    service.filter(|_| !is_of_user)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn services_of_the_system_have_a_unit_and_those_of_users_have_none() {
+        let pg = "postgresql@15-main.service";
+        assert_eq!(
+            service(&format!("/system.slice/system-postgresql.slice/{pg}")),
+            Some(pg)
+        );
+        assert_eq!(service(&format!("/system.slice/{pg}/payload")), Some(pg));
+        assert_eq!(
+            service("/user.slice/user-0.slice/user@0.service/app.slice/a.service"),
+            None
+        );
+        assert_eq!(service("/system.slice/docker-4f5.scope"), None);
+        assert_eq!(service("/"), None);
+    }
 
     #[test]
     fn other_memory_nodes_are_given_in_the_way_of_whoever_manages_the_group() {

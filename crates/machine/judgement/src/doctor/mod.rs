@@ -7,6 +7,7 @@ pub(crate) mod far_cache;
 pub(crate) mod innodb_pool;
 mod input;
 pub(crate) mod memory;
+mod placed_by;
 pub(crate) mod pools;
 pub(crate) mod postgres_server;
 #[cfg(test)]

@@ -33,6 +33,7 @@ fn of_target(input: &DoctorInput) -> Option<Found> {
         .map(|(pid, policy)| fact(format!("/proc/{pid}/numa_maps"), format!("policy {policy}")));
     let mut found = check(input.residency.as_ref()?)?;
     found.evidence.extend(policy);
+    found.evidence.extend(input.placed_by.iter().cloned());
     Some(found)
 }
 

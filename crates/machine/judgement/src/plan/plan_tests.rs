@@ -177,6 +177,8 @@ fn a_bound_server_gets_its_shared_memory_near_and_not_over_all_nodes() {
     with_segment(&mut input, &[(0, 4)], 4096);
     input.policies = [(100, "bind:0".to_owned())].into();
     input.units = [(100, "postgresql@15-main.service".to_owned())].into();
+    let line = "ExecStart=/usr/bin/numactl --membind=0 pg_ctlcluster";
+    input.placed_by = vec![crate::found::fact("/lib/x.service", line)];
     let expected = ("near-cpus".to_owned(), false, 100.0, 0.0);
     assert_eq!(planned(&input), Some(expected));
     let plan = diagnose(&input).plan.unwrap();
