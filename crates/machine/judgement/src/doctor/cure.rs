@@ -41,7 +41,13 @@ pub(crate) fn restarted_with(
 ) -> Vec<String> {
     let mask = nodes.map_or_else(String::new, |nodes| format!("NUMAMask={nodes}\\n"));
     let by = input.placed_by.iter();
-    let by = by.map(|by| format!("# {} placed it: {}", by.source, by.value));
+    let by = by.map(|by| match by.value.starts_with("Exec") {
+        true => format!(
+            "# its command wins over that: take the placement out of {} in {}",
+            by.value, by.source
+        ),
+        false => format!("# placed by {}: {}", by.source, by.value),
+    });
     let Some(unit) = input.units.values().next() else {
         let command = [
             format!("numactl {numactl} COMMAND"),
@@ -50,7 +56,8 @@ pub(crate) fn restarted_with(
         return command.into_iter().chain(by).collect();
     };
     let folder = format!("/etc/systemd/system/{unit}.d");
-    let file = format!("{folder}/numa.conf");
+    // The last drop-in by name wins, whatever its folder (systemd.unit(5)).
+    let file = format!("{folder}/zz-numa.conf");
     let lines = [
         format!("mkdir -p {}", shell_word(&folder)),
         format!(
@@ -62,6 +69,5 @@ pub(crate) fn restarted_with(
             shell_word(unit)
         ),
     ];
-    // A numactl in ExecStart wins over the policy of the unit.
     lines.into_iter().chain(by).collect()
 }

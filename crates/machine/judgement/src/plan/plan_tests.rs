@@ -188,7 +188,7 @@ fn a_bound_server_gets_its_shared_memory_near_and_not_over_all_nodes() {
     );
     let for_good = plan.for_good.join("\n");
     let expected = "printf '[Service]\\nNUMAPolicy=local\\n' \
-                    >/etc/systemd/system/postgresql@15-main.service.d/numa.conf";
+                    >/etc/systemd/system/postgresql@15-main.service.d/zz-numa.conf";
     assert!(for_good.contains(expected), "{for_good}");
     assert!(
         for_good.contains("the server has policy bind:0"),
