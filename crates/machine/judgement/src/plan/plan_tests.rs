@@ -265,6 +265,9 @@ fn a_cure_without_room_is_none_and_is_named() {
     let first = "# make room first: near-cpus would need 9 GiB in huge pages of 2 MiB on node 0, \
                  which has room for 0 B";
     assert_eq!(plan.now[0], first);
+    // Or the CPUs go to the memory; typed with the rest, that is a remark.
+    let other = "# taskset --all-tasks --cpu-list --pid 6-7 100; back: the same with 0-1";
+    assert_eq!(plan.now.last().unwrap(), other);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{ByteSize, CurePlan, shell_word};
+use model::{ByteSize, BytesByNode, CurePlan, shell_word};
 use placement::Destination;
 
 use super::candidates::Candidate;
@@ -33,7 +33,9 @@ pub(crate) fn add_steps(
     let cure = format!("{} ", candidate.destination);
     let lacks_room = plan.no_room.iter().find(|why| why.starts_with(&cure));
     let first = lacks_room.map(|why| format!("# make room first: {why}"));
+    let elsewhere = first.is_some().then(|| cpus_to_memory(patient));
     plan.now.splice(0..0, first);
+    plan.now.extend(elsewhere.into_iter().flatten());
     plan.undo = vec!["numalab undo".to_owned()];
     plan.for_good = match &candidate.destination {
         Destination::Interleave(Some(nodes)) => {
@@ -62,6 +64,45 @@ pub(crate) fn add_steps(
         "numalab doctor {target} --verify {}",
         candidate.destination
     )];
+}
+
+/// The processes whose CPUs are listed; the others follow the same pattern.
+const PROCESSES_MAX: usize = 4;
+/// Memory is on one node above this share of it.
+const HOME_SHARE: f64 = 0.9;
+
+/// The other way round, for memory that has no room near its CPUs: the CPUs to the memory. Remarks,
+/// since whoever types all lines of a step must not do both.
+fn cpus_to_memory(patient: &Patient<'_>) -> Vec<String> {
+    let layout = patient.layout();
+    let all = layout.shared.iter().chain(&layout.private).flatten();
+    let mut by_node = BytesByNode::new();
+    for (node, bytes) in all {
+        *by_node.entry(*node).or_default() += bytes;
+    }
+    let sum: u64 = by_node.values().sum();
+    let home = by_node.iter().max_by_key(|(_, bytes)| **bytes);
+    let home = home.filter(|(_, bytes)| **bytes as f64 >= HOME_SHARE * sum as f64);
+    let Some(node) = home.and_then(|(node, _)| patient.topology.node(*node)) else {
+        return Vec::new();
+    };
+    if node.cpus.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!(
+        "# or the other way round, if node {} may have the load: its CPUs for all threads",
+        node.id
+    )];
+    for user in patient.users.iter().take(PROCESSES_MAX) {
+        let (pid, old) = (user.process.pid, &user.process.cpus);
+        let new = &node.cpus;
+        lines.push(format!(
+            "# taskset --all-tasks --cpu-list --pid {new} {pid}; back: the same with {old}"
+        ));
+    }
+    let more = patient.users.len().saturating_sub(PROCESSES_MAX);
+    lines.extend((more > 0).then(|| format!("# and so on for its other processes ({more})")));
+    lines
 }
 
 fn time(input: &DoctorInput, bytes: u64) -> String {
