@@ -10,6 +10,7 @@ use model::Snapshot;
 use model::exit::ExitCode;
 use residency::instances::Target;
 
+use crate::database_looks::DatabaseLooks;
 use crate::failure::Failure;
 use crate::watching::{Pace, Sampling};
 use crate::{output, requested_files};
@@ -37,7 +38,7 @@ impl MoveTrace {
             interval_s: INTERVAL_S,
             count: None,
         };
-        let sampling = Sampling::start(sampler, pace)?;
+        let sampling = Sampling::start(sampler, DatabaseLooks::in_background(), pace)?;
         let mut trace = Self {
             file: file.to_owned(),
             sampling,

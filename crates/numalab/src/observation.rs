@@ -12,8 +12,6 @@ use crate::failure::Failure;
 /// The sizes of all processes of databases are known after so many takes, of 20 processes each,
 /// with 2,000 of them.
 const TAKES_MAX: usize = 100;
-/// Full looks at databases at one look: whoever asked for a page waits for them.
-const FULL_LOOKS: usize = 1;
 
 /// What has been seen of this machine in the last minutes.
 pub(crate) struct Observation {
@@ -53,7 +51,7 @@ impl Observation {
         let sampler = Sampler::new(Root::live(), Scope::Machine)?;
         Ok(Self {
             sampler,
-            databases: DatabaseLooks::default(),
+            databases: DatabaseLooks::in_background(),
             seen: Seen::default(),
         })
     }
@@ -64,8 +62,7 @@ impl Observation {
             None => first(&mut self.sampler)?,
             Some(_) => self.sampler.take()?,
         };
-        let root = Root::live();
-        self.databases.complete(&root, &mut snapshot, FULL_LOOKS);
+        self.databases.complete(&mut snapshot);
         Ok(self.seen.add(snapshot))
     }
 }
@@ -74,8 +71,7 @@ impl Observation {
 pub(crate) fn only_snapshot() -> Result<Snapshot, Failure> {
     let mut sampler = Sampler::new(Root::live(), Scope::Machine)?;
     let mut snapshot = first(&mut sampler)?;
-    let mut looks = DatabaseLooks::default();
-    looks.complete(&Root::live(), &mut snapshot, usize::MAX);
+    DatabaseLooks::awaited().complete(&mut snapshot);
     Ok(snapshot)
 }
 

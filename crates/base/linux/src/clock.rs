@@ -18,6 +18,11 @@ pub fn process_cpu_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime)
 }
 
+/// CPU time of this thread in ns (`CLOCK_THREAD_CPUTIME_ID`), exact at the time of the call.
+pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime)
+}
+
 /// The CPU time of this process spent in the kernel, in ns (getrusage(2), `ru_stime`). Most kernels
 /// sample it at each tick and scale it to the total.
 pub fn process_kernel_cpu_ns() -> u64 {

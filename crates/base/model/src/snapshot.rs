@@ -129,8 +129,13 @@ pub struct MemorySnapshot {
     pub bytes_by_node: BytesByNode,
     /// How it was found.
     pub source: MemorySource,
-    /// Processes that were looked at. Of an instance with more, it is a lower bound.
+    /// Processes that were looked at.
     pub processes: u32,
+    /// Whether it is all memory of the process or instance. If not, it is a lower bound, and the
+    /// shares of nodes are those of what was seen: of an instance, only a look at the frames of its
+    /// pages finds those that no living process has touched itself.
+    #[serde(default)]
+    pub complete: bool,
     /// When it was looked at, on the clock of [`Snapshot::uptime_s`].
     pub looked_at_s: f64,
 }
@@ -145,7 +150,7 @@ pub enum MemorySource {
     /// /proc/PID/numa_maps: what the process itself has mapped.
     #[default]
     NumaMaps,
-    /// The full look of `numalab inspect`.
+    /// The full look of `numalab inspect`: exact where the kernel shows frames.
     Inspect,
 }
 

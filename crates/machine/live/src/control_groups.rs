@@ -52,6 +52,7 @@ impl ControlGroups {
             bytes_by_node: bytes.clone()?,
             source: MemorySource::ControlGroup,
             processes: u32::try_from(processes).unwrap_or(u32::MAX),
+            complete: false,
             looked_at_s: *looked_at_s,
         })
     }

@@ -14,6 +14,8 @@ pub enum WhyHit {
     AllowedOnlyThere,
     /// More than half of its memory is there.
     MostMemoryThere,
+    /// More than half of what was seen of its memory is there; not all was seen.
+    MostSeenMemoryThere,
 }
 
 /// A database that would be hit.
@@ -114,6 +116,7 @@ pub(crate) fn hits_text(hits: &[HitInstance], verb: &str) -> String {
     let why = match first.why {
         WhyHit::AllowedOnlyThere => "it may have memory only there",
         WhyHit::MostMemoryThere => "most of its memory is there",
+        WhyHit::MostSeenMemoryThere => "most of its memory that was seen is there",
     };
     let others = match hits.len() - 1 {
         0 => String::new(),
@@ -171,7 +174,9 @@ pub(crate) fn hits(snapshot: &Snapshot, node: NodeId) -> Vec<HitInstance> {
         let is_bound = snapshot.nodes.len() > 1
             && first == Some(Some(&only))
             && allowed.all(|it| it == Some(&only));
-        let bytes = instance.memory.as_ref().map(|memory| &memory.bytes_by_node);
+        let memory = instance.memory.as_ref();
+        let is_all_seen = memory.is_some_and(|it| it.complete);
+        let bytes = memory.map(|memory| &memory.bytes_by_node);
         let has_most = bytes.is_some_and(|bytes| {
             let all = bytes
                 .values()
@@ -180,7 +185,8 @@ pub(crate) fn hits(snapshot: &Snapshot, node: NodeId) -> Vec<HitInstance> {
         });
         let why = match (is_bound, has_most) {
             (true, _) => WhyHit::AllowedOnlyThere,
-            (_, true) => WhyHit::MostMemoryThere,
+            (_, true) if is_all_seen => WhyHit::MostMemoryThere,
+            (_, true) => WhyHit::MostSeenMemoryThere,
             _ => return None,
         };
         Some(HitInstance {
@@ -213,6 +219,7 @@ mod tests {
         let bytes_by_node = [(NodeId(1), 30 * GIB), (NodeId(0), GIB)].into();
         let memory = MemorySnapshot {
             bytes_by_node,
+            complete: true,
             ..MemorySnapshot::default()
         };
         let instance = InstanceSnapshot {

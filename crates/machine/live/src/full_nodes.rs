@@ -91,6 +91,7 @@ mod tests {
         };
         let memory = MemorySnapshot {
             bytes_by_node: [(NodeId(1), 30 * GIB), (NodeId(0), GIB)].into(),
+            complete: true,
             ..MemorySnapshot::default()
         };
         Snapshot {

@@ -112,7 +112,8 @@ impl<'s> Span<'s> {
         let bytes = |memory: &MemorySnapshot| memory.bytes_by_node.get(&self.node).copied();
         let [later, earlier] = [after, before].map(|memory| bytes(memory).unwrap_or(0) as f64);
         let seconds = after.looked_at_s - before.looked_at_s;
-        (after.source == before.source && seconds > 0.0).then(|| (later - earlier) / seconds)
+        let is_alike = (after.source, after.complete) == (before.source, before.complete);
+        (is_alike && seconds > 0.0).then(|| (later - earlier) / seconds)
     }
 
     fn resident(self, after: &ProcessSnapshot, before: Option<&ProcessSnapshot>) -> Option<f64> {

@@ -108,7 +108,10 @@ fn events(before: Option<&Snapshot>, snapshot: &Snapshot, busiest: &[(u32, u64)]
                 .map(|(node, bytes)| (format!("node {node}"), *bytes))
                 .collect();
             events.push(counter(
-                format!("{} bytes by node", instance.name),
+                match memory.complete {
+                    true => format!("{} bytes by node", instance.name),
+                    false => format!("{} bytes by node, at least", instance.name),
+                },
                 json!(figures),
             ));
         }

@@ -364,6 +364,7 @@ impl Sampler {
                 bytes_by_node: looked.all(),
                 source: MemorySource::NumaMaps,
                 processes: 1,
+                complete: true,
                 looked_at_s: *looked_at_s,
             }),
         }
@@ -388,6 +389,7 @@ impl Sampler {
             bytes_by_node: together(held.clone().map(|(_, looked)| looked)),
             source: MemorySource::NumaMaps,
             processes: u32::try_from(held.count()).unwrap_or(u32::MAX),
+            complete: false,
             looked_at_s: oldest,
         })
     }

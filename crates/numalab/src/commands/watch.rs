@@ -8,6 +8,7 @@ use live::{Sampler, Scope};
 use model::exit::ExitCode;
 use residency::instances::Target;
 
+use crate::database_looks::DatabaseLooks;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::watching::{Pace, RecordingFile, Sampling, Shown, headless, replay, screen};
@@ -96,7 +97,11 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<(), Failure> {
     let recording = arguments.record.as_deref();
     let recording = recording.map(|file| RecordingFile::create(file, &shown));
     let recording = recording.transpose();
-    let sampling = Sampling::start(sampler, pace)?;
+    let databases = match arguments.once {
+        true => DatabaseLooks::awaited(),
+        false => DatabaseLooks::in_background(),
+    };
+    let sampling = Sampling::start(sampler, databases, pace)?;
     match screen {
         Some(screen) => screen::show(screen, &shown, sampling, recording?, &cancel),
         None if arguments.once && !arguments.json => headless::text(sampling, &cancel),

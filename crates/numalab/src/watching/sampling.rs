@@ -8,6 +8,7 @@ use live::Sampler;
 use model::exit::ExitCode;
 use model::{OpenedSubject, Snapshot};
 
+use crate::database_looks::DatabaseLooks;
 use crate::failure::Failure;
 
 /// How often, and how many.
@@ -37,12 +38,18 @@ pub(crate) struct Sampling {
 
 impl Sampling {
     /// Begins to take snapshots.
-    pub(crate) fn start(sampler: Sampler, pace: Pace) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        sampler: Sampler,
+        databases: DatabaseLooks,
+        pace: Pace,
+    ) -> Result<Self, Failure> {
         // Whoever does not read, while stopped with Ctrl-Z for example, finds one snapshot.
         let (samples, receiver) = sync_channel(1);
         let (opened, orders) = channel();
         let thread = Builder::new().name("snapshots".to_owned());
-        let started = thread.spawn(move || take_all(sampler, pace, &samples, &orders));
+        let started = thread.spawn(move || {
+            take_all((sampler, databases), pace, &samples, &orders);
+        });
         started.map_err(|cause| {
             Failure::new(ExitCode::Bug, format!("cannot start a thread: {cause}"))
         })?;
@@ -72,7 +79,7 @@ impl Sampling {
 }
 
 fn take_all(
-    mut sampler: Sampler,
+    (mut sampler, mut databases): (Sampler, DatabaseLooks),
     pace: Pace,
     samples: &SyncSender<Result<Sample, live::Error>>,
     orders: &Receiver<Option<OpenedSubject>>,
@@ -83,9 +90,12 @@ fn take_all(
     loop {
         let snapshot = sampler.take();
         let has_ended = sampler.has_ended();
-        let sample = snapshot.map(|snapshot| Sample {
-            snapshot,
-            has_ended,
+        let sample = snapshot.map(|mut snapshot| {
+            databases.complete(&mut snapshot);
+            Sample {
+                snapshot,
+                has_ended,
+            }
         });
         let is_last = sample.is_err() || has_ended;
         taken += 1;

@@ -47,6 +47,7 @@ mod captures;
 mod containers;
 mod contention;
 mod data_files;
+mod database_memory;
 mod dead_targets;
 mod explanations;
 mod first_touch;

@@ -104,7 +104,7 @@ fn facts(moment: &Moment, subject: &Subject) -> Vec<String> {
         format!("Memory: {}. Allowed: nodes {memory}.", bytes(subject)),
         format!(
             "Local share: {} of the memory by node, expected over the allowed CPUs.",
-            figures::share(subject.local_share)
+            subject.local()
         ),
         freshness(subject),
     ]
@@ -120,11 +120,11 @@ fn freshness(subject: &Subject) -> String {
             "its control group (memory.numa_stat), without huge pages of hugetlbfs"
         }
         MemorySource::NumaMaps => "numa_maps: what the process itself has mapped",
-        MemorySource::Inspect => "a full inspection, each shared page counted once",
+        MemorySource::Inspect => "an inspection as of numalab inspect, each page counted once",
     };
     let age = figures::span(age_s);
     let seen = match subject.is_partial {
-        true => "; not all of its processes were looked at, so there is more",
+        true => "; a lower bound: there may be more, on any node",
         false => "",
     };
     format!("Memory by node is {age} old, from {source}{seen}. The other figures are of now.")

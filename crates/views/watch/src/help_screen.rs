@@ -5,7 +5,7 @@ use ratatui::text::Line;
 use crate::visible::wrapped;
 
 /// Keys, and what columns mean.
-const TEXT: [(&str, &str); 23] = [
+const TEXT: [(&str, &str); 24] = [
     ("q, Ctrl-C", "quit"),
     ("Tab, 1 2 3", "machine, processes, instances"),
     ("Up Down PgUp PgDn", "select or scroll"),
@@ -29,7 +29,11 @@ const TEXT: [(&str, &str); 23] = [
     ("AGE", "how old the memory by node is"),
     (
         "> in MEMORY",
-        "a lower bound: not all processes of the instance were looked at",
+        "a lower bound: pages that no living process has touched are not seen",
+    ),
+    (
+        "~",
+        "a share of the memory that was seen, where that is a lower bound",
     ),
     ("CPU/NODE", "where the first thread last ran"),
     (

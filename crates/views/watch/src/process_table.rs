@@ -64,7 +64,7 @@ impl ProcessTable {
             1 => subject.name.to_owned(),
             2 => figures::cpus(subject.cpus),
             3 => bytes(subject),
-            4 => figures::share(subject.local_share),
+            4 => subject.local(),
             5 => subject.nodes(),
             _ => subject.age(),
         };

@@ -84,7 +84,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) bytes: Option<u64>,
     pub(crate) bytes_by_node: Option<&'a BytesByNode>,
     pub(crate) local_share: Option<f64>,
-    /// Whether only some of its processes were looked at: its memory is a lower bound.
+    /// Whether its memory is a lower bound, and the shares of nodes those of what was seen.
     pub(crate) is_partial: bool,
     /// Age of the figures by node, in seconds, and where they come from.
     pub(crate) looked_at: Option<(f64, MemorySource)>,
@@ -155,7 +155,7 @@ impl<'a> Subject<'a> {
             bytes: by_node.map(total),
             bytes_by_node: by_node,
             local_share: by_node.and_then(|bytes| local_share(snapshot, bytes, &allowed)),
-            is_partial: memory.is_some_and(|it| (it.processes as usize) < instance.pids.len()),
+            is_partial: memory.is_some_and(|it| !it.complete),
             looked_at: memory.map(|it| (snapshot.uptime_s - it.looked_at_s, it.source)),
         }
     }
@@ -168,10 +168,26 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns the nodes of its memory with their shares, the largest first, such as `0:75 %
-    /// 1:25 %`.
+    /// 1:25 %`; marked with `~` where they are those of what was seen.
     pub(crate) fn nodes(&self) -> String {
-        self.bytes_by_node
-            .map_or(figures::UNKNOWN.to_owned(), shares)
+        let shares = self.bytes_by_node.map(shares);
+        shares.map_or(figures::UNKNOWN.to_owned(), |it| self.of_what_was_seen(it))
+    }
+
+    /// Returns the share of memory on the nodes of its CPUs, marked like [`Self::nodes`].
+    pub(crate) fn local(&self) -> String {
+        let share = figures::share(self.local_share);
+        match self.local_share {
+            None => share,
+            Some(_) => self.of_what_was_seen(share),
+        }
+    }
+
+    fn of_what_was_seen(&self, figure: String) -> String {
+        match self.is_partial {
+            true => format!("~{figure}"),
+            false => figure,
+        }
     }
 
     /// Returns the age of the figures by node if they are older than the snapshot.

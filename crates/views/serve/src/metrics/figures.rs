@@ -148,6 +148,8 @@ fn add_instances(it: &mut Exposition, snapshot: &Snapshot) {
         }
         let age = (snapshot.uptime_s - memory.looked_at_s).max(0.0);
         it.add(&table::INSTANCE_MEMORY_AGE, &[name], Some(age));
+        let complete = f64::from(u8::from(memory.complete));
+        it.add(&table::INSTANCE_MEMORY_COMPLETE, &[name], Some(complete));
         if memory.source == MemorySource::NumaMaps {
             let examined = examined(snapshot, instance);
             it.add(&table::INSTANCE_EXAMINED, &[name], count(examined));

@@ -102,14 +102,18 @@ metrics! {
     INSTANCE_PROCESSES Gauge "numalab_instance_processes" ["database"]
         "Processes of the database instance.";
     INSTANCE_MEMORY Gauge "numalab_instance_memory_bytes" ["database", "node", "source"]
-        "Memory of the database instance on the node, each shared page counted once. source says \
-         how it was found: control-group (its own, without huge pages), inspect (numa_maps of all \
-         its processes) or numa-maps (of those that were examined).";
+        "Memory of the database instance on the node, each shared page counted once; a lower bound \
+         unless numalab_instance_memory_complete is 1. source says how it was found: inspect (as \
+         numalab inspect does), control-group (its own, without huge pages) or numa-maps (what the \
+         processes that were examined have touched themselves).";
+    INSTANCE_MEMORY_COMPLETE Gauge "numalab_instance_memory_complete" ["database"]
+        "Whether the figures of the instance's memory are exact. 0: they are lower bounds; huge \
+         pages, and pages that no living process has touched, may be missing, and shares of nodes \
+         are not those of all memory.";
     INSTANCE_MEMORY_AGE Gauge "numalab_instance_memory_age_seconds" ["database"]
         "How old the oldest of the figures of the instance's memory is.";
     INSTANCE_EXAMINED Gauge "numalab_instance_processes_examined" ["database"]
-        "Processes of the instance in the figures of its memory, where source is numa-maps; with \
-         fewer than all, the memory is a lower bound.";
+        "Processes of the instance in the figures of its memory, where source is numa-maps.";
     FORECAST Gauge "numalab_forecast_exhausted_seconds" ["node", "resource"]
         "Seconds until a node runs out of memory, or of huge pages of a size in bytes \
          (huge-pages-2097152), if the present rate lasts: what runs out first. Absent when nothing \

@@ -244,7 +244,8 @@ fn memory(memory: Option<&MemorySnapshot>, uptime_s: f64) -> String {
     let nodes = nodes.map(|(node, amount)| format!("node {node}: {}", bytes(Some(*amount))));
     let nodes = nodes.collect::<Vec<_>>().join(", ");
     let age = (uptime_s - memory.looked_at_s).max(0.0);
-    format!("{nodes} <small>({} ago)</small>", time(age))
+    let bound = if memory.complete { "" } else { "at least " };
+    format!("{bound}{nodes} <small>({} ago)</small>", time(age))
 }
 
 fn left_out(there: usize, shown: usize, what: &str) -> String {
