@@ -29,12 +29,9 @@ const TEXT: [(&str, &str); 24] = [
     ("AGE", "how old the memory by node is"),
     (
         "> in MEMORY",
-        "a lower bound: pages that no living process has touched are not seen",
+        "a lower bound: what no process maps now is not seen",
     ),
-    (
-        "~",
-        "a share of the memory that was seen, where that is a lower bound",
-    ),
+    ("~", "a share of what was seen, where that is a lower bound"),
     ("CPU/NODE", "where the first thread last ran"),
     (
         "HIT/s",
