@@ -212,7 +212,10 @@ fn every_experiment_runs_as_it_is_listed_in_every_environment() {
                 .iter()
                 .flat_map(|case| case["trials"].as_array().unwrap());
             let (valid, invalid): (Vec<&Value>, _) = trials.partition(|it| it["valid"] == true);
-            assert!(!valid.is_empty(), "{environment:?}, {name}: {run:#}");
+            assert!(
+                !valid.is_empty() || is_server,
+                "{environment:?}, {name}: {run:#}"
+            );
             // On a busy machine, a server has waits without a name, or completes no statement in
             // the window.
             let reasons = ["of DB time", "completed no statement in the window"];
