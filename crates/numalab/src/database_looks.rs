@@ -1,7 +1,7 @@
 //! Full looks at the memory of databases, for `watch`, `serve` and `metrics`: what the sampler
 //! sees of a database is what its living processes have touched themselves, one process at a
 //! time. A full look is the inspection of `numalab inspect`, taken as seldom as its cost demands,
-//! and on a thread of its own where somebody waits for figures again and again.
+//! and on a thread of its own where figures are asked for again and again.
 
 use std::collections::BTreeMap;
 use std::thread::{Builder, JoinHandle};
@@ -18,7 +18,7 @@ use residency::instances::Target;
 const SHARE_OF_CORE: f64 = 0.003;
 /// Looks at one database are at least so far apart, in seconds.
 const SECONDS_BETWEEN: f64 = 60.0;
-/// A look for which somebody waits is not taken if it would cost more CPU time than this; one in
+/// A look that a command waits for is not taken if it would cost more CPU time than this; one in
 /// the background, than that.
 const WAIT_SECONDS_MAX: f64 = 1.0;
 const BACKGROUND_SECONDS_MAX: f64 = 10.0;

@@ -79,7 +79,7 @@ pub struct CureInForce {
     pub now: MemoryFigures,
     /// The memory as the cure puts it.
     pub wanted: MemoryFigures,
-    /// Whether memory that exists lies as the cure puts it, or better.
+    /// Whether memory that exists lies as the cure puts it, but for 2 % of it.
     pub is_there: bool,
     /// Why memory that is allocated later will lie elsewhere; empty if it will not.
     pub later: Vec<String>,

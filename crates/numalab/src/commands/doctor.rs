@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         .and_then(|cure| in_force(&input, cure));
     if let (Some(cure), None) = (&arguments.verify, &diagnosis.in_force) {
         let why = format!(
-            "{cure} cannot be verified: this takes near-cpus or interleave, and a target whose \
-             CPUs are known"
+            "{cure} cannot be verified: this takes near-cpus, or interleave over nodes with \
+             memory, and a target whose CPUs are known"
         );
         return Err(Failure::new(ExitCode::Usage, why));
     }

@@ -15,6 +15,11 @@ use crate::running::Running;
 
 const PASSWORD: &str = "not a secret";
 
+/// Returns the variable with the password of the servers here.
+pub(crate) fn password() -> String {
+    format!("REDISCLI_AUTH={PASSWORD}")
+}
+
 /// A server with a password and these settings.
 pub(crate) struct Redis {
     pub(crate) server: Running,
@@ -77,11 +82,6 @@ impl Redis {
         format!("redis:{}", self.port)
     }
 
-    /// Returns the variable with its password.
-    pub(crate) fn password(&self) -> String {
-        format!("REDISCLI_AUTH={PASSWORD}")
-    }
-
     fn cli(&self, words: &[&str]) -> String {
         let mut cli = Command::new("redis-cli");
         cli.args(["-p", &self.port])
@@ -96,7 +96,7 @@ impl Redis {
     /// The ids of the findings, of a doctor that knows the password or does not.
     fn findings(&self, target: &str, knows: bool) -> (Vec<String>, String) {
         let mut laboratory = Laboratory::new();
-        let password = format!("REDISCLI_AUTH={PASSWORD}");
+        let password = password();
         let (set, unset) = (["env", &password], ["env", "-u", "REDISCLI_AUTH"]);
         match knows {
             true => laboratory.launch_behind(&set),

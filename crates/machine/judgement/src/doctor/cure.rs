@@ -1,5 +1,7 @@
 //! How shared memory is spread when a server is started again.
 
+use std::collections::BTreeSet;
+
 use model::{NodeSet, SegmentKind, shell_word};
 
 use super::input::DoctorInput;
@@ -32,33 +34,44 @@ pub(crate) fn spread_at_restart(
     lines
 }
 
-/// How the server is started with another policy: by its unit, if it has one.
+/// How the server is started with another policy: by its units, if it has any.
 pub(crate) fn restarted_with(
     input: &DoctorInput,
     policy: &str,
     nodes: Option<&NodeSet>,
     numactl: &str,
 ) -> Vec<String> {
-    let mask = nodes.map_or_else(String::new, |nodes| format!("NUMAMask={nodes}\\n"));
-    let by = input.placed_by.iter();
-    let by = by.map(|by| match by.value.starts_with("Exec") {
-        true => format!(
-            "# its command wins over that: take the placement out of {} in {}",
-            by.value, by.source
-        ),
-        false => format!("# placed by {}: {}", by.source, by.value),
-    });
-    let Some(unit) = input.units.values().next() else {
-        let command = [
+    let units: BTreeSet<&String> = input.units.values().collect();
+    let mut lines: Vec<String> = match units.is_empty() {
+        true => vec![
             format!("numactl {numactl} COMMAND"),
             "# with COMMAND as it was started, without another numactl before it".to_owned(),
-        ];
-        return command.into_iter().chain(by).collect();
+        ],
+        false => units
+            .into_iter()
+            .flat_map(|unit| drop_in(unit, policy, nodes))
+            .collect(),
     };
+    // What others wrote is one word here, also for a shell that knows no remarks.
+    lines.extend(input.placed_by.iter().map(|by| {
+        let (value, source) = (shell_word(&by.value), shell_word(&by.source));
+        match by.value.starts_with("Exec") {
+            true => format!(
+                "# its command wins over that: take the placement out of {value} in {source}"
+            ),
+            false => format!("# placed by {source}: {value}"),
+        }
+    }));
+    lines
+}
+
+/// Gives a unit this policy, and restarts it.
+fn drop_in(unit: &str, policy: &str, nodes: Option<&NodeSet>) -> [String; 3] {
+    let mask = nodes.map_or_else(String::new, |nodes| format!("NUMAMask={nodes}\\n"));
     let folder = format!("/etc/systemd/system/{unit}.d");
     // The last drop-in by name wins, whatever its folder (systemd.unit(5)).
     let file = format!("{folder}/zz-numa.conf");
-    let lines = [
+    [
         format!("mkdir -p {}", shell_word(&folder)),
         format!(
             "printf '[Service]\\nNUMAPolicy={policy}\\n{mask}' >{}",
@@ -68,6 +81,5 @@ pub(crate) fn restarted_with(
             "systemctl daemon-reload && systemctl restart {}",
             shell_word(unit)
         ),
-    ];
-    lines.into_iter().chain(by).collect()
+    ]
 }

@@ -29,8 +29,8 @@ const FILE_MAX: u64 = 64 << 10;
 /// Maximum number of files in a folder of drop-ins, and of ancestors.
 const FILES_MAX: usize = 64;
 const ANCESTORS_MAX: usize = 16;
-/// Maximum length of a command, in characters.
-const COMMAND_MAX: usize = 200;
+/// Maximum length of a line or a command, in characters.
+const TEXT_MAX: usize = 200;
 
 /// The lines of a unit's files that place its processes, each with its file. What cannot be read is
 /// left out.
@@ -54,7 +54,7 @@ pub(crate) fn of_unit(root: &Root, unit: &str) -> Vec<Fact> {
             facts.extend(
                 text.lines()
                     .filter(|line| places(line))
-                    .map(|line| fact(format!("/{path}"), line.trim())),
+                    .map(|line| fact(format!("/{path}"), shown(line.trim()))),
             );
         }
     }
@@ -107,17 +107,22 @@ pub(crate) fn of_ancestors(root: &Root, pid: u32) -> Vec<Fact> {
         // A script is one word: `sh -c "numactl … redis-server"`.
         let mut all = words.iter().flat_map(|word| word.split_whitespace());
         if all.any(is_program) {
-            // On one line: it stands in a remark among commands that are pasted.
-            let on_one_line = |it: char| if it.is_control() { ' ' } else { it };
-            let command = words.join(" ");
-            let command: String = command.chars().take(COMMAND_MAX).map(on_one_line).collect();
-            facts.push(fact(format!("/proc/{child}/cmdline"), command));
+            facts.push(fact(
+                format!("/proc/{child}/cmdline"),
+                shown(&words.join(" ")),
+            ));
         }
         if child <= 1 {
             break;
         }
     }
     facts
+}
+
+/// The beginning of a text, on one line.
+fn shown(text: &str) -> String {
+    let on_one_line = |it: char| if it.is_control() { ' ' } else { it };
+    text.chars().take(TEXT_MAX).map(on_one_line).collect()
 }
 
 #[cfg(test)]

@@ -31,19 +31,27 @@ fn of_target(input: &DoctorInput) -> Option<Found> {
     let policy = policy.filter(|(_, policy)| !["default", "local"].contains(&policy.as_str()));
     let policy = policy
         .map(|(pid, policy)| fact(format!("/proc/{pid}/numa_maps"), format!("policy {policy}")));
-    let mut found = check(input.residency.as_ref()?)?;
+    // Memory of nodes without CPUs is near to nobody: that is `memory-only-node-used`.
+    let topology = &input.topology;
+    let apart = topology.memory_nodes().difference(&topology.cpu_nodes());
+    let mut found = far_from_users(input.residency.as_ref()?, &apart)?;
     found.evidence.extend(policy);
     found.evidence.extend(input.placed_by.iter().cloned());
     Some(found)
 }
 
 fn check(residency: &Residency) -> Option<Found> {
+    far_from_users(residency, &NodeSet::new())
+}
+
+/// Memory that is far, but for that of the nodes `apart`.
+fn far_from_users(residency: &Residency, apart: &NodeSet) -> Option<Found> {
     let processes = residency.processes.iter().filter_map(|process| {
         let nodes = &process.nodes_of_cpus;
         // Which memory they may not have near them is what `masks-disagree` says.
         let may = &process.memory_nodes_allowed;
         let is_known = !nodes.is_empty() && (may.is_empty() || !nodes.is_disjoint(may));
-        let part = is_known.then(|| far(&process.private_bytes_by_node, nodes))??;
+        let part = is_known.then(|| far(&process.private_bytes_by_node, &nodes.union(apart)))??;
         let words = private_words(process, &part);
         Some((part, fact(file(process), words)))
     });
@@ -56,13 +64,13 @@ fn check(residency: &Residency) -> Option<Found> {
     let segments = shared(residency)
         .filter(|_| can_be_near)
         .filter_map(|segment| {
-            let part = far(&segment.bytes_by_node, &used)?;
+            let part = far(&segment.bytes_by_node, &used.union(apart))?;
             let words = format!(
                 "{} of {} of {} on {}",
                 ByteSize(part.bytes),
                 ByteSize(segment.bytes()),
                 segment.name,
-                part.nodes
+                node_words(&part.nodes)
             );
             Some((part, fact(source(residency), words)))
         });
@@ -74,14 +82,17 @@ fn check(residency: &Residency) -> Option<Found> {
         .flat_map(|(part, _)| part.nodes.iter())
         .collect();
     let all: u64 = parts.iter().map(|(part, _)| part.all).sum();
-    (!parts.is_empty()).then(|| Found {
-        message: format!(
-            "{} of {} are on {}, and those who use them may run on {} only",
-            ByteSize(bytes),
-            ByteSize(all),
+    let (far, whole) = (ByteSize(bytes), ByteSize(all));
+    let message = match nodes.is_disjoint(&used) {
+        true => format!(
+            "{far} of {whole} are on {}, and those who use them may run on {} only",
             node_words(&nodes),
             node_words(&used)
         ),
+        false => format!("{far} of {whole} are on other nodes than the CPUs of those who use them"),
+    };
+    (!parts.is_empty()).then(|| Found {
+        message,
         evidence: parts
             .into_iter()
             .take(FACTS_MAX)
@@ -150,6 +161,8 @@ mod tests {
         none(&[(1, 10)], "0-2", "0");
         // The cpuset is the cause.
         none(&[(1, 100)], "1", "0");
+        // Near to nobody.
+        none(&[(2, 100)], "0-2", "0");
     }
 
     #[test]
@@ -167,5 +180,14 @@ mod tests {
         );
         let values: Vec<_> = found.evidence.iter().map(|it| it.value.as_str()).collect();
         assert!(values.contains(&"policy bind:1"), "{values:?}");
+        // Another process that is far the other way round.
+        let residency = input.residency.as_mut().unwrap();
+        let mut other = residency.processes[0].clone();
+        other.nodes_of_cpus = "1".parse().unwrap();
+        other.private_bytes_by_node = [(NodeId(0), 95 << 20)].into();
+        residency.processes.push(other);
+        let both = of_target(&input).unwrap().message;
+        let expected = "190 MiB of 195 MiB are on other nodes than the CPUs of those who use them";
+        assert_eq!(both, expected);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// Whether it is better than figures that cost this many bytes.
-    pub(crate) fn is_better(&self, than: &MemoryFigures, bytes: u64) -> bool {
+    fn is_better(&self, than: &MemoryFigures, bytes: u64) -> bool {
         let found = self.figures;
         let differ = |one: f64, other: f64| one.max(other) >= EQUAL * one.min(other);
         if differ(found.relative_access, than.relative_access) {
@@ -105,7 +105,7 @@ pub(crate) fn candidates(input: &DoctorInput, patient: &Patient<'_>) -> Candidat
 }
 
 /// The better scope of a cure; `None` if it cannot be given.
-pub(crate) fn candidates_for(patient: &Patient<'_>, cure: &Destination) -> Option<Candidate> {
+pub(crate) fn candidate_of(patient: &Patient<'_>, cure: &Destination) -> Option<Candidate> {
     let cure = match cure {
         Destination::Interleave(None) => &Destination::Interleave(Some(patient.allowed.clone())),
         cure => cure,

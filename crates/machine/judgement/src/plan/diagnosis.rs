@@ -1,7 +1,7 @@
 //! What is wrong, and one plan for what is wrong with where memory lies.
 
 use linux::Root;
-use model::{CurePlan, Diagnosis, Finding, OtherCure};
+use model::{CurePlan, Diagnosis, Finding, OtherCure, Severity};
 
 use super::candidates::{Candidate, Candidates, candidates};
 use super::patient::Patient;
@@ -41,6 +41,11 @@ fn with_plan(input: &DoctorInput, patient: &Patient<'_>, diagnosis: &mut Diagnos
     // where it only makes them better.
     let is_planned = |it: &Finding| it.fix.is_empty() || !has(&then, &it.id);
     let (cured, mut rest): (Vec<_>, Vec<_>) = now.into_iter().partition(is_planned);
+    // For information alone, nobody moves memory.
+    let is_worth = |it: &&Finding| it.severity > Severity::Info;
+    if cured.first().filter(is_worth).is_none() {
+        return why_not;
+    }
     let Some(main) = main_finding(cured) else {
         return why_not;
     };

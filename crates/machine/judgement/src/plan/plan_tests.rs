@@ -190,10 +190,21 @@ fn a_bound_server_gets_its_shared_memory_near_and_not_over_all_nodes() {
     let expected = "printf '[Service]\\nNUMAPolicy=local\\n' \
                     >/etc/systemd/system/postgresql@15-main.service.d/zz-numa.conf";
     assert!(for_good.contains(expected), "{for_good}");
-    assert!(
-        for_good.contains("the server has policy bind:0"),
-        "{for_good}"
-    );
+    let wins = format!("take the placement out of '{line}' in /lib/x.service");
+    for text in ["the server has policy bind:0", &wins] {
+        assert!(for_good.contains(text), "{for_good}");
+    }
+    // Two servers of one name have two units.
+    input
+        .units
+        .insert(101, "postgresql@16-main.service".to_owned());
+    let for_good = diagnose(&input).plan.unwrap().for_good.join("\n");
+    for unit in ["postgresql@15-main", "postgresql@16-main"] {
+        assert!(
+            for_good.contains(&format!("restart {unit}.service")),
+            "{for_good}"
+        );
+    }
 }
 
 #[test]
@@ -268,6 +279,22 @@ fn a_cure_without_room_is_none_and_is_named() {
     // Or the CPUs go to the memory; typed with the rest, that is a remark.
     let other = "# taskset --all-tasks --cpu-list --pid 6-7 100; back: the same with 0-1";
     assert_eq!(plan.now.last().unwrap(), other);
+}
+
+#[test]
+fn for_information_alone_nobody_moves_memory() {
+    // A process that may run on two nodes, its I/O threads last on the other one than its memory.
+    let mut input = machine();
+    with_process(&mut input, "0-3", "0-3", &[(1, 2)]);
+    let threads = input.residency.as_mut().unwrap().threads.as_mut().unwrap();
+    threads.roles[0].data_local_share_last = Some(0.0);
+    threads.roles[0].last_seen_by_node = [(NodeId(0), 3)].into();
+    let diagnosis = diagnose(&input);
+    assert_eq!(
+        (ids(&diagnosis), &diagnosis.plan),
+        (vec!["io-threads-far"], &None)
+    );
+    assert!(diagnosis.findings[0].fix[0].starts_with("taskset "));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //!
 //! Tests of judgement, relocation.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -15,9 +16,9 @@ use super::numa_maps;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
 use crate::mariadb_server::MariaDbServer;
-use crate::postgres_server::{self, installed};
+use crate::postgres_server::{Server, installed};
 use crate::redis_program::REDIS;
-use crate::redis_targets::Redis;
+use crate::redis_targets::{self, Redis};
 use crate::unmet_need::guest_shape;
 
 /// The page with the table.
@@ -276,108 +277,93 @@ fn is_applied_once(laboratory: &Laboratory, pids: &[String], last: usize) {
     assert!(share_on(pids, 0) > 1.0 - 2.0 * EQUAL);
 }
 
-#[test]
-fn a_redis_is_cured() {
-    let test = "a_redis_is_cured";
-    let Some(nodes) = nodes(test) else {
-        return;
-    };
-    let mut laboratory = Laboratory::new();
+/// A server that was started and filled: what ends it when dropped, its target and its processes.
+type Filled = (Box<dyn Any>, String, Vec<String>);
+
+/// Cures a server in each of these ways, with the finding of each; `start` starts it behind a
+/// command and fills it.
+fn are_cured(
+    test: &str,
+    laboratory: &Laboratory,
+    server: &str,
+    rows: &[(How, &str)],
+    start: impl Fn(&[String]) -> Option<Filled>,
+) {
+    let last = nodes(test).unwrap() - 1;
     let _settings = pages_stay_where_they_are();
     let mut done = Vec::new();
-    for how in [How::Left, How::Bound] {
-        let launcher = how.launcher(nodes - 1);
-        let settings = ["--save", "", "--enable-debug-command", "yes"];
-        let Some(redis) = Redis::start_behind(&launcher, REDIS, test, &settings) else {
+    for (how, finding) in rows {
+        let Some((_server, target, pids)) = start(&how.launcher(last)) else {
             return;
         };
-        redis.fill(60_000);
-        let pids = [redis.server.pid()];
-        how.then(&pids, nodes - 1);
-        laboratory.launch_behind(&["env", &redis.password()]);
-        let target = redis.target();
-        done.push(is_cured(
-            &laboratory,
-            "Redis",
-            how,
-            (&target, &pids),
-            "memory-far",
-        ));
+        how.then(&pids, last);
+        let place = (target.as_str(), &pids[..]);
+        done.push(is_cured(laboratory, server, *how, place, finding));
     }
     laboratory.nothing_is_left();
     are_on_the_page(&done);
+}
+
+#[test]
+fn a_redis_is_cured() {
+    let test = "a_redis_is_cured";
+    if nodes(test).is_none() {
+        return;
+    }
+    let mut laboratory = Laboratory::new();
+    laboratory.launch_behind(&["env", &redis_targets::password()]);
+    let rows = [(How::Left, "memory-far"), (How::Bound, "memory-far")];
+    are_cured(test, &laboratory, "Redis", &rows, |launcher| {
+        let settings = ["--save", "", "--enable-debug-command", "yes"];
+        let redis = Redis::start_behind(launcher, REDIS, test, &settings)?;
+        redis.fill(60_000);
+        let (target, pids) = (redis.target(), vec![redis.server.pid()]);
+        Some((Box::new(redis), target, pids))
+    });
 }
 
 #[test]
 fn a_postgres_is_cured() {
     let test = "a_postgres_is_cured";
-    let (Some(nodes), Some(bin)) = (nodes(test), installed(test)) else {
+    let (Some(_), Some(bin)) = (nodes(test), installed(test)) else {
         return;
     };
-    let laboratory = Laboratory::new();
-    let _settings = pages_stay_where_they_are();
-    let mut done = Vec::new();
-    for (how, finding) in [
+    let rows = [
         (How::Left, "memory-far"),
         (How::Bound, "memory-far"),
         (How::OnOne, "cyclops"),
-    ] {
-        let launcher = how.launcher(nodes - 1);
+    ];
+    are_cured(test, &Laboratory::new(), "PostgreSQL", &rows, |launcher| {
         let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
         let settings = "shared_buffers = 64MB\nmax_wal_size = 64MB";
-        let server = postgres_server::Server::start_behind(&bin, &launcher, settings);
+        let server = Server::start_behind(&bin, &launcher, settings);
         server.query(
             "create table t as select k, repeat('x', 900) filler from generate_series(1, 40000) k",
         );
-        let pids = server.pids();
-        how.then(&pids, nodes - 1);
-        let target = server.target();
-        done.push(is_cured(
-            &laboratory,
-            "PostgreSQL",
-            how,
-            (&target, &pids),
-            finding,
-        ));
-        server.stop();
-    }
-    laboratory.nothing_is_left();
-    are_on_the_page(&done);
+        let (target, pids) = (server.target(), server.pids());
+        Some((Box::new(server), target, pids))
+    });
 }
 
 #[test]
 fn a_mariadb_is_cured() {
     let test = "a_mariadb_is_cured";
-    let Some(nodes) = nodes(test) else {
+    if nodes(test).is_none() {
         return;
-    };
-    let laboratory = Laboratory::new();
-    let _settings = pages_stay_where_they_are();
-    let mut done = Vec::new();
-    for (how, finding) in [
+    }
+    let rows = [
         (How::Left, "memory-far"),
         (How::OnOne, "mariadb-pool-on-one-node"),
-    ] {
-        let launcher = how.launcher(nodes - 1);
-        let Some(server) = MariaDbServer::start_behind(test, &launcher, &[]) else {
-            return;
-        };
+    ];
+    are_cured(test, &Laboratory::new(), "MariaDB", &rows, |launcher| {
+        let server = MariaDbServer::start_behind(test, launcher, &[])?;
         server.sql("create database shop");
         server.sql(
             "create table shop.t (k int primary key, filler varchar(2000)) \
              select seq k, repeat('x', 1900) filler from shop.seq_1_to_16000",
         );
-        let pids = [server.server.pid()];
-        how.then(&pids, nodes - 1);
-        let target = server.target();
-        done.push(is_cured(
-            &laboratory,
-            "MariaDB",
-            how,
-            (&target, &pids),
-            finding,
-        ));
-    }
-    laboratory.nothing_is_left();
-    are_on_the_page(&done);
+        assert_eq!(server.sql("select count(*) from shop.t"), "16000\n");
+        let (target, pids) = (server.target(), vec![server.server.pid()]);
+        Some((Box::new(server), target, pids))
+    });
 }
