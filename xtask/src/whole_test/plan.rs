@@ -143,11 +143,12 @@ impl Scope {
 
     /// Whether a test is no long one, or it is its turn.
     fn is_turn(&self, place: &str, is_of_binary: bool, test: &str) -> bool {
-        let is_it = |one: &Long| is_of_binary && one.place == place && test.starts_with(one.test);
-        match LONG.iter().any(is_it) {
+        let is_it = |one: &&Long| is_of_binary && one.place == place && test.starts_with(one.test);
+        // Of two rows, the one that says more: it is a part of the other.
+        match LONG.iter().filter(is_it).max_by_key(|one| one.test.len()) {
             // Whoever names a test means it.
-            true => self.name.is_some() || self.long.iter().any(|one| is_it(one)),
-            false => !self.only_long,
+            Some(row) => self.name.is_some() || self.long.contains(&row),
+            None => !self.only_long,
         }
     }
 

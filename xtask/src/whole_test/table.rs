@@ -206,9 +206,20 @@ pub(crate) const LONG: &[Long] = &[
     long(HOST, "postgres_connected::", 45),
     long(
         HOST,
-        "privileges::every_experiment_runs_as_it_is_listed_in_every_environment",
-        50,
+        "privileges::every_experiment_runs_as_listed_for_",
+        130,
     ),
+    long(
+        HOST,
+        "privileges::every_experiment_runs_as_listed_with",
+        130,
+    ),
+    long(
+        HOST,
+        "privileges::every_experiment_runs_as_listed_behind_",
+        45,
+    ),
+    long(HOST, "privileges::every_experiment_runs_as_listed_in_", 45),
     long(HOST, "privileges::", 80),
     long(HOST, "stopped_servers::", 45),
     long(HOST, "updates::", 40),
@@ -259,7 +270,7 @@ pub(crate) const LONG: &[Long] = &[
     long("cpu-only-node", "", 60),
     long("sparse", "", 80),
     long("one-node", "", 25),
-    long("large-memory", "", 70),
+    long("large-memory", "", 175),
 ];
 
 /// Tests that `cargo xtask check` leaves to the whole test, by the beginnings of their titles: each
