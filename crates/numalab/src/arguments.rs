@@ -266,9 +266,17 @@ pub(crate) struct DoctorArguments {
     /// written by `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
+    /// Read what others sent instead: text with output of numactl, numastat, lscpu, numa_maps, …,
+    /// what `numalab capture --script` prints, a sosreport or a supportconfig; - for stdin.
+    #[arg(long, value_name = "FILE|DIR", num_args = 1..)]
+    #[arg(conflicts_with_all = ["root", "target"])]
+    pub from: Vec<PathBuf>,
     /// Also examine the page cache of the target's data files.
     #[arg(long, requires = "target")]
     pub data_files: bool,
+    /// Also name every check, and what those lacked that were not made.
+    #[arg(long)]
+    pub full: bool,
     /// Exit with code 7 if a finding is at least this severe.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
@@ -294,11 +302,15 @@ pub(crate) struct DoctorArguments {
 #[derive(Debug, Args)]
 pub(crate) struct CaptureArguments {
     /// Archive to write; `-` for stdout.
-    #[arg(value_name = "FILE.tar.zst")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE.tar.zst", required_unless_present = "script")]
+    pub file: Option<PathBuf>,
     /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
     /// oracle:SID, cgroup:/PATH or unit:NAME [default: only the machine].
     pub target: Option<String>,
+    /// Instead print a shell script that prints what `numalab doctor --from` reads, for hosts
+    /// without numalab: sh capture.sh PID > host.txt
+    #[arg(long, conflicts_with_all = ["file", "target"])]
+    pub script: bool,
 }
 
 /// How bad a finding must be for `--fail-on`.

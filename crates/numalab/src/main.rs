@@ -27,6 +27,7 @@ mod move_trace;
 mod newest_run;
 mod observation;
 mod output;
+mod pasted;
 mod placement_arguments;
 mod progress;
 mod requested_files;

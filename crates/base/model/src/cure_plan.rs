@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Coverage, Finding};
+use crate::{Coverage, Finding, Reading};
 
 /// What the doctor says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Diagnosis {
     /// Whether the cure is in force that was to be verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_force: Option<CureInForce>,
+    /// The text that it was read from, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_from: Option<Reading>,
 }
 
 /// One cure, what it is expected to give, and how to follow it.

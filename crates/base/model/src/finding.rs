@@ -36,6 +36,19 @@ pub struct Coverage {
     /// documents of older versions, which counted every check as made.
     #[serde(default)]
     pub not_seen: BTreeMap<String, usize>,
+    /// The findings that were looked for.
+    #[serde(default)]
+    pub made: Vec<String>,
+    /// The findings that were not looked for, by what their checks lacked.
+    #[serde(default)]
+    pub not_made: BTreeMap<String, Vec<String>>,
+}
+
+impl Coverage {
+    /// How many checks there are for a target of this kind.
+    pub fn checks(&self) -> usize {
+        self.looked_for + self.not_seen.values().sum::<usize>()
+    }
 }
 
 /// How much a finding matters, in ascending order.

@@ -26,6 +26,7 @@ mod metric;
 mod moving;
 mod node_matrix;
 mod node_words;
+mod pasted;
 mod placement;
 mod pools;
 mod residency;
@@ -84,6 +85,7 @@ pub use metric::{Better, FIGURES, Metric, MetricFacts};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use node_words::node_words;
+pub use pasted::{Fetch, GivenCpus, MemoryMoment, PastedPart, PoolMoment, Reading};
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode, PoolReservation, ReservingProcess};
 pub use residency::{

@@ -30,6 +30,7 @@ mod firmware_interleaving;
 mod flat_latency;
 mod hidden_hop;
 mod huge_pages_short_on_bound_node;
+mod huge_pages_taken;
 mod huge_pages_uneven;
 mod huge_pages_unused;
 mod incomplete_data;
@@ -45,6 +46,7 @@ mod masks_disagree;
 mod memory_far;
 mod memory_only_node_used;
 mod memory_skew;
+mod memory_taken;
 mod node_nearly_full;
 mod not_fit;
 mod numa_balancing;
@@ -86,6 +88,8 @@ pub const FINDINGS: &[Row] = &[
     threads_narrowed::ROW,
     io_threads_far::ROW,
     incomplete_data::ROW,
+    memory_taken::ROW,
+    huge_pages_taken::ROW,
     huge_pages_unused::ROW,
     huge_pages_uneven::ROW,
     huge_pages_short_on_bound_node::ROW,

@@ -17,15 +17,20 @@ use crate::capture::{Manifest, Packer};
 use crate::failure::Failure;
 use crate::output;
 
-/// Reads the files and writes the archive.
+/// Prints what a capture has on hosts without numalab.
+const SCRIPT: &str = include_str!("../capture/capture.sh");
+
+/// Reads the files and writes the archive, or prints the script.
 pub(crate) fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
+    let Some(file) = &arguments.file else {
+        return output::data(SCRIPT);
+    };
     let root = Root::live();
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let members = match &target {
         Some(target) => instances::find(&root, target)?,
         None => Vec::new(),
     };
-    let file = &arguments.file;
     let failed = |cause: io::Error| cannot_write(file, &cause);
     let manifest = if file == Path::new("-") {
         let packed = pack(&root, target.as_ref(), &members, io::stdout().lock());

@@ -1,15 +1,16 @@
 //! `numalab doctor`: diagnoses this machine, and the memory of a database on it; `--apply` does
 //! what its plan says to do now.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use judgement::doctor::{DoctorInput, PostgresSettings};
 use judgement::plan::{diagnose, in_force, measure_rate};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{Diagnosis, Severity};
+use model::{Diagnosis, Residency, Severity, Topology};
+use pasted::Paste;
 use postgresql::Places;
-use residency::instances::{ServerTarget, Target, server_process};
+use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
 
 use crate::arguments::{DoctorArguments, FailOn};
@@ -17,10 +18,62 @@ use crate::capture::MachineRoot;
 use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::databases;
 use crate::failure::Failure;
+use crate::pasted::PastedMachine;
 use crate::{machine, output};
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
+    let (input, mut diagnosis) = match &arguments.from[..] {
+        [] => look(arguments)?,
+        files => look_at_texts(files)?,
+    };
+    diagnosis.in_force = arguments
+        .verify
+        .as_ref()
+        .and_then(|cure| in_force(&input, cure));
+    if let (Some(cure), None) = (&arguments.verify, &diagnosis.in_force) {
+        let why = format!(
+            "{cure} cannot be verified: this takes near-cpus, or interleave over nodes with \
+             memory, and a target whose CPUs are known"
+        );
+        return Err(Failure::new(ExitCode::Usage, why));
+    }
+    let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
+    if arguments.json {
+        let target = arguments.target.as_deref();
+        output::json(&report::doctor_document(target, &diagnosis, threads))?;
+    } else {
+        let options = output::text_options();
+        output::data(&report::doctor_text(
+            &diagnosis,
+            threads,
+            arguments.full,
+            &options,
+        ))?;
+    }
+    if let (true, Some(target)) = (arguments.apply, &arguments.target) {
+        return apply(target, &diagnosis);
+    }
+    if let Some(verified) = diagnosis.in_force.as_ref().filter(|it| !it.holds()) {
+        let why = format!("{} is not in force", verified.cure);
+        return Err(Failure::new(ExitCode::PlacementNotHonoured, why));
+    }
+    let limit = arguments.fail_on.map(FailOn::severity);
+    let bad = diagnosis
+        .findings
+        .iter()
+        .find(|finding| limit.is_some_and(|limit| finding.severity >= limit));
+    match bad {
+        None => Ok(()),
+        Some(finding) => {
+            let message = report::finding_line(finding);
+            Err(Failure::new(ExitCode::ComparisonBelow, message))
+        }
+    }
+}
+
+/// Looks at this machine or a captured one, and diagnoses it.
+fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure> {
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
@@ -44,45 +97,49 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         }
     }
     measure_rate(root, &mut input);
+    let diagnosis = diagnose(&input);
+    Ok((input, diagnosis))
+}
+
+/// Looks at what texts say of a machine and of processes on it.
+fn look_at_texts(files: &[PathBuf]) -> Result<(DoctorInput, Diagnosis), Failure> {
+    let machine = PastedMachine::of(files)?;
+    let (root, paste) = (machine.root(), &machine.paste);
+    let topology = match paste.has_cpus {
+        true => topology::read(root)?,
+        // Without CPUs it is no machine that anything could be said of, but moments.
+        false => Topology::default(),
+    };
+    let residency = inspect_pasted(root, paste, &topology)?;
+    let mut input = DoctorInput::read(root, topology, residency)?;
+    input.moments.clone_from(&paste.moments);
+    input.pool_moments.clone_from(&paste.pools);
+    input.given_cpus.clone_from(&paste.given_cpus);
+    input.latencies = paste.latency_matrix();
     let mut diagnosis = diagnose(&input);
-    diagnosis.in_force = arguments
-        .verify
-        .as_ref()
-        .and_then(|cure| in_force(&input, cure));
-    if let (Some(cure), None) = (&arguments.verify, &diagnosis.in_force) {
-        let why = format!(
-            "{cure} cannot be verified: this takes near-cpus, or interleave over nodes with \
-             memory, and a target whose CPUs are known"
-        );
-        return Err(Failure::new(ExitCode::Usage, why));
+    diagnosis.read_from = Some(paste.reading());
+    Ok((input, diagnosis))
+}
+
+/// Looks at the memory of all processes that texts show, as one target.
+fn inspect_pasted(
+    root: &Root,
+    paste: &Paste,
+    topology: &Topology,
+) -> Result<Option<Residency>, Failure> {
+    let mut members = Vec::new();
+    for pid in &paste.processes {
+        members.extend(instances::find(root, &Target::Process(*pid))?);
     }
-    let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
-    if arguments.json {
-        let target = arguments.target.as_deref();
-        output::json(&report::doctor_document(target, &diagnosis, threads))?;
-    } else {
-        let options = output::text_options();
-        output::data(&report::doctor_text(&diagnosis, threads, &options))?;
-    }
-    if let (true, Some(target)) = (arguments.apply, &arguments.target) {
-        return apply(target, &diagnosis);
-    }
-    if let Some(verified) = diagnosis.in_force.as_ref().filter(|it| !it.holds()) {
-        let why = format!("{} is not in force", verified.cure);
-        return Err(Failure::new(ExitCode::PlacementNotHonoured, why));
-    }
-    let limit = arguments.fail_on.map(FailOn::severity);
-    let bad = diagnosis
-        .findings
-        .iter()
-        .find(|finding| limit.is_some_and(|limit| finding.severity >= limit));
-    match bad {
-        None => Ok(()),
-        Some(finding) => {
-            let message = report::finding_line(finding);
-            Err(Failure::new(ExitCode::ComparisonBelow, message))
-        }
-    }
+    members.sort_by_key(|it| it.stat.pid);
+    members.dedup_by_key(|it| it.stat.pid);
+    let Some(first) = paste.processes.first() else {
+        return Ok(None);
+    };
+    let target = Target::Process(*first);
+    let options = Options::default();
+    let residency = residency::inspect_members(root, &target, members, topology, &options)?;
+    Ok(Some(residency))
 }
 
 /// Moves memory as the plan says. Whether it still fits is checked again by the move itself.

@@ -21,6 +21,7 @@ mod huge_page_pool;
 mod laboratory;
 mod leftovers;
 mod little_memory;
+mod pasted;
 mod patience;
 mod postgres_server;
 mod processes;

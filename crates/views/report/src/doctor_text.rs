@@ -5,17 +5,22 @@ use model::{Coverage, Diagnosis, Threads};
 
 use crate::cure_plan_text::{cure_plan_text, in_force_text};
 use crate::findings_text::{Detail, findings_text};
+use crate::reading_text::{fetch_text, reading_text};
 use crate::residency_threads::residency_threads;
-use crate::run_style::TextOptions;
+use crate::run_style::{Style, TextOptions};
 use crate::topology_distances::counted;
 
-/// Formats what the doctor found and the plan, after the threads of the target by role.
+/// Formats what the doctor found and the plan, after the threads of the target by role. In full, it
+/// names every check.
 pub fn doctor_text(
     diagnosis: &Diagnosis,
     threads: Option<&Threads>,
+    is_full: bool,
     options: &TextOptions,
 ) -> String {
+    let reading = diagnosis.read_from.as_ref();
     let mut parts = vec![
+        reading_text(reading, options),
         residency_threads(threads, options),
         findings_text(&diagnosis.findings, Detail::Full, options),
     ];
@@ -25,35 +30,64 @@ pub fn doctor_text(
             .iter()
             .map(|plan| cure_plan_text(plan, options)),
     );
-    parts.push(end(diagnosis));
+    parts.push(end(diagnosis, is_full, options));
     parts.extend(
         diagnosis
             .in_force
             .iter()
             .map(|it| in_force_text(it, options)),
     );
+    parts.push(fetch_text(reading, options));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
 
 /// How many findings there are, and in how many checks.
-fn end(diagnosis: &Diagnosis) -> String {
+fn end(diagnosis: &Diagnosis, is_full: bool, options: &TextOptions) -> String {
     let Diagnosis {
         coverage, findings, ..
     } = diagnosis;
-    let checks = counted(coverage.looked_for, "check");
-    let not_seen = not_seen(coverage);
-    match findings.len() {
-        0 => format!("no problems found in {checks}\n{not_seen}"),
-        count => format!("{} in {checks}\n{not_seen}", counted(count, "finding")),
+    let (made, all) = (coverage.looked_for, coverage.checks());
+    let checks = match made == all {
+        true => counted(all, "check"),
+        false => format!("{made} of {}", counted(all, "check")),
+    };
+    let findings = match findings.len() {
+        0 => "no problems found".to_owned(),
+        count => counted(count, "finding"),
+    };
+    let mut text = format!("{findings} in {checks}\n");
+    if made < all {
+        text += &not_seen(coverage, is_full, options);
     }
+    if is_full {
+        text += &options.paragraph("made: ", &coverage.made.join(", "), Style::Usual);
+    }
+    text
 }
 
-/// What was not looked at: no all-clear holds for it.
-fn not_seen(coverage: &Coverage) -> String {
-    let lines = coverage.not_seen.iter().map(|(what, count)| {
-        let checks = counted(*count, "check");
-        format!("not looked at, for lack of {what}: {checks}\n")
+/// What was not looked at: no all-clear holds for it. What most checks lack comes first.
+fn not_seen(coverage: &Coverage, is_full: bool, options: &TextOptions) -> String {
+    let mut lacks: Vec<(&String, &usize)> = coverage.not_seen.iter().collect();
+    lacks.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    if !is_full {
+        let parts = lacks
+            .iter()
+            .map(|(what, count)| format!("{count} for lack of {what}"));
+        let parts: Vec<String> = parts.collect();
+        let line = format!("{} (--full lists them)", parts.join("; "));
+        return options.paragraph("not made: ", &line, Style::Usual);
+    }
+    let lines = lacks.into_iter().map(|(what, _)| {
+        let findings = coverage
+            .not_made
+            .get(what)
+            .map_or(String::new(), |it| it.join(", "));
+        options.paragraph(
+            "not made: ",
+            &format!("{findings}, for lack of {what}"),
+            Style::Usual,
+        )
     });
     lines.collect()
 }
@@ -67,28 +101,35 @@ mod tests {
     #[test]
     fn the_end_says_how_many_checks_were_made() {
         let coverage = Coverage {
-            looked_for: 21,
+            looked_for: 2,
             not_seen: [("a target".to_owned(), 20), ("distances".to_owned(), 1)].into(),
+            made: ["zone-reclaim", "numa-off"].map(str::to_owned).into(),
+            not_made: [("distances".to_owned(), vec!["distances-flat".to_owned()])].into(),
         };
-        let text = |findings: &[Finding]| {
+        let text = |findings: &[Finding], is_full: bool| {
             let diagnosis = Diagnosis {
                 coverage: coverage.clone(),
                 findings: findings.to_vec(),
                 ..Diagnosis::default()
             };
-            doctor_text(&diagnosis, None, &TextOptions::default())
+            doctor_text(&diagnosis, None, is_full, &TextOptions::default())
         };
         let finding = Finding {
             id: "zone-reclaim".to_owned(),
             ..Finding::default()
         };
-        let found = text(&[finding]);
+        let found = text(&[finding], false);
         assert!(found.starts_with("info: zone-reclaim\n"), "{found}");
-        assert!(found.contains("\n\n1 finding in 21 checks\n"), "{found}");
-        let not_seen = "not looked at, for lack of a target: 20 checks\n\
-                        not looked at, for lack of distances: 1 check\n";
-        assert!(found.ends_with(not_seen), "{found}");
-        let clear = format!("no problems found in 21 checks\n{not_seen}");
-        assert_eq!(text(&[]), clear);
+        let end = "1 finding in 2 of 23 checks\n\
+                   not made: 20 for lack of a target; 1 for lack of distances (--full \
+                   lists them)\n";
+        assert!(found.ends_with(end), "{found}");
+        assert!(text(&[], false).starts_with("no problems found in 2 of 23 checks\n"));
+        let full = text(&[], true);
+        assert!(
+            full.contains("not made: distances-flat, for lack of distances\n"),
+            "{full}"
+        );
+        assert!(full.ends_with("made: zone-reclaim, numa-off\n"), "{full}");
     }
 }

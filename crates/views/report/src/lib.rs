@@ -42,6 +42,7 @@ mod move_text;
 mod node_table;
 mod pools_text;
 mod ratio;
+mod reading_text;
 mod relations_text;
 mod residency_figures;
 mod residency_granules;

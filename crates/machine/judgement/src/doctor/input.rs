@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use linux::node_numastat::{self, Numastat};
 use linux::{Root, proc_stat, proc_status};
 use model::{
-    Fact, NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topology, shell_word,
+    Fact, GivenCpus, MemoryMoment, NodeId, NodeMatrix, NodeSet, PoolMoment, Residency,
+    SegmentResidency, ServerSettings, Topology, shell_word,
 };
 
 use super::memory::shared;
@@ -64,6 +65,14 @@ pub struct DoctorInput {
     pub server_memory: ServerMemory,
     /// How fast this machine moves pages; `None` where nothing needs moving, or it is not known.
     pub move_bytes_per_s: Option<f64>,
+    /// Free memory at moments that a text tells of, in their order.
+    pub moments: Vec<MemoryMoment>,
+    /// Pools of huge pages at such moments.
+    pub pool_moments: Vec<PoolMoment>,
+    /// CPUs that somebody was given, as a text tells.
+    pub given_cpus: Vec<GivenCpus>,
+    /// Latencies in ns that a text tells of.
+    pub latencies: NodeMatrix,
 }
 
 impl DoctorInput {

@@ -20,10 +20,17 @@ pub(crate) enum Seen {
 pub(crate) type Sight = fn(&DoctorInput) -> Seen;
 
 /// Counts one check.
-pub(crate) fn count(coverage: &mut Coverage, seen: Seen) {
+pub(crate) fn count(coverage: &mut Coverage, finding: &str, seen: Seen) {
     match seen {
-        Seen::Yes => coverage.looked_for += 1,
-        Seen::Not(what) => *coverage.not_seen.entry(what.to_owned()).or_default() += 1,
+        Seen::Yes => {
+            coverage.looked_for += 1;
+            coverage.made.push(finding.to_owned());
+        }
+        Seen::Not(what) => {
+            *coverage.not_seen.entry(what.to_owned()).or_default() += 1;
+            let not_made = coverage.not_made.entry(what.to_owned()).or_default();
+            not_made.push(finding.to_owned());
+        }
         Seen::OtherKind => {}
     }
 }
@@ -65,6 +72,22 @@ pub(crate) fn distances(input: &DoctorInput) -> Seen {
         topology.distances.is_some() || topology.node_is_implied,
         "distances",
     )
+}
+
+/// Free memory at several moments, of which only a text can tell.
+pub(crate) fn moments(input: &DoctorInput) -> Seen {
+    match input.moments.len() {
+        0 | 1 => Seen::OtherKind,
+        _ => Seen::Yes,
+    }
+}
+
+/// Pools of huge pages at moments of a text.
+pub(crate) fn pool_moments(input: &DoctorInput) -> Seen {
+    match input.pool_moments.is_empty() {
+        true => Seen::OtherKind,
+        false => Seen::Yes,
+    }
 }
 
 /// The packages of CPUs.

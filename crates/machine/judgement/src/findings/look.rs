@@ -1,6 +1,6 @@
 //! Looks for what each command looks for; the most severe findings come first.
 
-use model::{Coverage, Finding, Residency};
+use model::{Coverage, DistanceTable, Finding, Residency};
 
 use super::FINDINGS;
 use super::row::Check;
@@ -11,20 +11,38 @@ use crate::inputs::{BandwidthInput, BindInput, LatencyInput};
 /// Which checks the doctor makes of this, and what the others lack.
 pub fn coverage_of_doctor(input: &DoctorInput) -> Coverage {
     let mut coverage = Coverage::default();
-    for check in FINDINGS.iter().flat_map(|row| row.checks) {
-        if let Check::Doctor(of, _) = check {
-            sight::count(&mut coverage, of(input));
+    for row in FINDINGS {
+        for check in row.checks {
+            if let Check::Doctor(of, _) = check {
+                sight::count(&mut coverage, row.id, of(input));
+            }
         }
     }
     coverage
 }
 
-/// What is wrong with a machine, and with the memory of a database on it.
+/// What is wrong with a machine, and with the memory of a database on it; and what latencies show
+/// that came with it.
 pub fn of_doctor(input: &DoctorInput) -> Vec<Finding> {
-    findings(|check| match check {
-        Check::Doctor(_, check) => check(input).into_iter().collect(),
-        _ => Vec::new(),
-    })
+    let distances = DistanceTable::of(&input.topology);
+    let latencies = LatencyInput::new(&input.latencies, distances.as_ref(), &[], &[]);
+    let has_latencies = input.latencies.rows().next().is_some();
+    let look = |checks: &[Check]| {
+        let latency = |check: &Check| match check {
+            Check::Latency(check) if has_latencies => check(&latencies),
+            _ => Vec::new(),
+        };
+        let doctor = |check: &Check| match check {
+            Check::Doctor(_, check) => check(input).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        let found: Vec<Found> = checks.iter().flat_map(doctor).collect();
+        match found.is_empty() {
+            true => checks.iter().flat_map(latency).collect(),
+            false => found,
+        }
+    };
+    findings_of(look)
 }
 
 /// What is wrong with where the memory of a target lies.
@@ -61,9 +79,14 @@ pub fn of_bind(input: &BindInput<'_>) -> Vec<Finding> {
 
 /// Makes the checks that `found` makes.
 fn findings(found: impl Fn(&Check) -> Vec<Found>) -> Vec<Finding> {
+    findings_of(|checks| checks.iter().flat_map(&found).collect())
+}
+
+/// Makes the checks of each row that `found` makes.
+fn findings_of(found: impl Fn(&[Check]) -> Vec<Found>) -> Vec<Finding> {
     let rows = FINDINGS.iter();
     let found = rows.flat_map(|row| {
-        let found = row.checks.iter().flat_map(&found);
+        let found = found(row.checks).into_iter();
         found.map(|found| row.finding(found))
     });
     let mut found: Vec<Finding> = found.collect();

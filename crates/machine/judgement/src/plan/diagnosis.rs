@@ -21,7 +21,10 @@ pub fn diagnose(input: &DoctorInput) -> Diagnosis {
         None => vec!["no plan: on which nodes the processes run is unknown".to_owned()],
         Some(patient) => with_plan(input, &patient, &mut diagnosis),
     };
-    for finding in diagnosis.findings.iter_mut().filter(|it| it.fix.is_empty()) {
+    // What latencies of a text show is about a machine alone.
+    let has_target = input.residency.is_some();
+    let findings = diagnosis.findings.iter_mut();
+    for finding in findings.filter(|it| has_target && it.fix.is_empty()) {
         finding.fix = why_not.iter().map(|why| format!("# {why}")).collect();
     }
     diagnosis

@@ -1,0 +1,17 @@
+//! What people already have: text copied from terminals, mails and pages, read as the files that
+//! the kernel of its machine would show. Text in, files and readings out; nothing here reads or
+//! changes a machine. docs/pasted.md has all of it.
+#![forbid(unsafe_code)]
+
+mod clean;
+mod error;
+mod line;
+mod machine;
+mod paste;
+mod processes;
+mod reader;
+mod tables;
+
+pub use error::Error;
+pub use paste::{Paste, Text};
+pub use reader::read;

@@ -1,0 +1,276 @@
+//! The machine that texts describe, as files of its kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use model::{CpuSet, NodeId, NodeSet};
+
+use crate::error::Error;
+use crate::line;
+
+/// A reading and where it stands.
+#[derive(Clone, Debug)]
+struct At<T> {
+    value: T,
+    place: String,
+}
+
+/// What texts say of the machine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machine {
+    cpus: BTreeMap<NodeId, At<CpuSet>>,
+    online: Option<At<CpuSet>>,
+    processor: Option<String>,
+    architecture: Option<String>,
+    distances: BTreeMap<(NodeId, NodeId), At<u32>>,
+    /// Last values of each node by key, and whether they are in kB.
+    node_meminfo: BTreeMap<NodeId, BTreeMap<String, (u64, bool)>>,
+    /// Last lines of /proc/meminfo by key.
+    meminfo: BTreeMap<String, String>,
+    counters: BTreeMap<NodeId, BTreeMap<String, u64>>,
+}
+
+impl Machine {
+    pub(crate) fn node_cpus(
+        &mut self,
+        node: NodeId,
+        cpus: CpuSet,
+        place: &str,
+    ) -> Result<(), Error> {
+        if let Some(known) = self.cpus.get(&node) {
+            same(&known.value, &known.place, &cpus, place, || {
+                format!("CPUs of node {node}")
+            })?;
+        }
+        let place = place.to_owned();
+        self.cpus.insert(node, At { value: cpus, place });
+        Ok(())
+    }
+
+    pub(crate) fn online(&mut self, cpus: CpuSet, place: &str) -> Result<(), Error> {
+        if let Some(known) = &self.online {
+            same(&known.value, &known.place, &cpus, place, || {
+                "online".to_owned()
+            })?;
+        }
+        let place = place.to_owned();
+        self.online = Some(At { value: cpus, place });
+        Ok(())
+    }
+
+    pub(crate) fn processor(&mut self, name: &str) {
+        self.processor = Some(name.to_owned());
+    }
+
+    pub(crate) fn architecture(&mut self, name: &str) {
+        self.architecture = Some(name.to_owned());
+    }
+
+    pub(crate) fn distances(
+        &mut self,
+        from: NodeId,
+        columns: &[NodeId],
+        row: &[u32],
+        place: &str,
+    ) -> Result<(), Error> {
+        for (to, distance) in columns.iter().zip(row) {
+            if let Some(known) = self.distances.get(&(from, *to)) {
+                let what = || format!("distance from node {from} to node {to}");
+                same(&known.value, &known.place, distance, place, what)?;
+            }
+            let (value, place) = (*distance, place.to_owned());
+            self.distances.insert((from, *to), At { value, place });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn node_meminfo(&mut self, node: NodeId, key: &str, value: u64, in_kb: bool) {
+        let of_node = self.node_meminfo.entry(node).or_default();
+        of_node.insert(key.to_owned(), (value, in_kb));
+    }
+
+    pub(crate) fn meminfo(&mut self, line: &str) {
+        let key = line.split(':').next().unwrap_or_default();
+        self.meminfo.insert(key.to_owned(), line.to_owned());
+    }
+
+    pub(crate) fn counter(&mut self, node: NodeId, name: &str, count: u64) {
+        let of_node = self.counters.entry(node).or_default();
+        of_node.insert(name.to_owned(), count);
+    }
+
+    /// Reads from a whole file what must agree with the rest.
+    pub(crate) fn file(&mut self, path: &str, text: &str, place: &str) -> Result<(), Error> {
+        let of_node = path.strip_prefix("sys/devices/system/node/node");
+        let of_node = of_node.and_then(|rest| rest.split_once('/'));
+        let list = line::cpus(text.trim());
+        match (of_node, list) {
+            (Some((node, "cpulist")), Some(cpus)) => match node.parse() {
+                Ok(node) => self.node_cpus(NodeId(node), cpus, place),
+                Err(_) => Ok(()),
+            },
+            _ if path == "sys/devices/system/cpu/online" => match line::cpus(text.trim()) {
+                Some(cpus) => self.online(cpus, place),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the files that the texts do not have themselves. Returns whether the CPUs of any
+    /// node are known.
+    pub(crate) fn write(
+        self,
+        files: &mut BTreeMap<String, String>,
+        remarks: &mut Vec<String>,
+    ) -> bool {
+        let mut add = |path: String, text: String| {
+            files.entry(path).or_insert(text);
+        };
+        let nodes = self.nodes();
+        let without: NodeSet = nodes
+            .iter()
+            .filter(|it| !self.cpus.contains_key(it))
+            .collect();
+        if !without.is_empty() && !self.cpus.is_empty() {
+            remarks.push(format!(
+                "the CPUs of some nodes are not in the text: {without}"
+            ));
+        }
+        if !nodes.is_empty() {
+            add(format!("{NODES}/online"), format!("{nodes}\n"));
+        }
+        for (node, cpus) in &self.cpus {
+            add(
+                format!("{NODES}/node{node}/cpulist"),
+                format!("{}\n", cpus.value),
+            );
+        }
+        for (node, row) in self.rows(&nodes) {
+            add(format!("{NODES}/node{node}/distance"), row);
+        }
+        for (node, values) in &self.node_meminfo {
+            add(
+                format!("{NODES}/node{node}/meminfo"),
+                node_meminfo(*node, values),
+            );
+        }
+        // The kernel prints all of them: some alone would be a damaged file.
+        let whole = self
+            .counters
+            .iter()
+            .filter(|(_, it)| it.len() == COUNTERS.len());
+        for (node, counters) in whole {
+            let lines = counters
+                .iter()
+                .map(|(name, count)| format!("{name} {count}\n"));
+            add(format!("{NODES}/node{node}/numastat"), lines.collect());
+        }
+        let of_nodes = || {
+            self.cpus
+                .values()
+                .fold(CpuSet::default(), |all, it| all.union(&it.value))
+        };
+        let online = self
+            .online
+            .as_ref()
+            .map_or_else(of_nodes, |it| it.value.clone());
+        if !online.is_empty() {
+            add(
+                "sys/devices/system/cpu/online".to_owned(),
+                format!("{online}\n"),
+            );
+        }
+        if let Some(name) = &self.processor {
+            add(
+                "proc/cpuinfo".to_owned(),
+                format!("processor\t: 0\nmodel name\t: {name}\n"),
+            );
+        }
+        if !files.contains_key(MEMINFO)
+            && let Some(text) = self.machine_meminfo(remarks)
+        {
+            files.insert(MEMINFO.to_owned(), text);
+        }
+        !online.is_empty()
+    }
+
+    /// The rows of distances that are whole: the kernel has a distance to each node that is online,
+    /// in the order of their ids.
+    fn rows(&self, nodes: &NodeSet) -> Vec<(NodeId, String)> {
+        let row = |from: NodeId| -> Option<(NodeId, String)> {
+            let cells = nodes
+                .iter()
+                .map(|to| Some(self.distances.get(&(from, to))?.value));
+            let cells: Option<Vec<String>> = cells.map(|it| Some(it?.to_string())).collect();
+            Some((from, cells?.join(" ") + "\n"))
+        };
+        nodes.iter().filter_map(row).collect()
+    }
+
+    fn nodes(&self) -> NodeSet {
+        let of_distances = self.distances.keys().map(|(from, _)| *from);
+        let nodes = self.cpus.keys().copied().chain(of_distances);
+        nodes.chain(self.node_meminfo.keys().copied()).collect()
+    }
+
+    fn machine_meminfo(&self, remarks: &mut Vec<String>) -> Option<String> {
+        let mut lines: BTreeSet<String> = self.meminfo.values().cloned().collect();
+        let has_pools = self
+            .node_meminfo
+            .values()
+            .any(|it| it.contains_key("HugePages_Total"));
+        if has_pools && !self.meminfo.contains_key("Hugepagesize") {
+            match self.architecture.as_deref() {
+                Some("x86_64") => {
+                    lines.insert("Hugepagesize: 2048 kB".to_owned());
+                    remarks.push("huge pages are taken to have 2 MiB, as on x86-64".to_owned());
+                }
+                _ => remarks.push("the size of a huge page is not in the text".to_owned()),
+            }
+        }
+        (!lines.is_empty()).then(|| lines.into_iter().map(|line| line + "\n").collect())
+    }
+}
+
+/// The rows of `numastat`, as the kernel names them (drivers/base/node.c).
+pub(crate) const COUNTERS: [&str; 6] = [
+    "numa_hit",
+    "numa_miss",
+    "numa_foreign",
+    "interleave_hit",
+    "local_node",
+    "other_node",
+];
+
+const MEMINFO: &str = "proc/meminfo";
+const NODES: &str = "sys/devices/system/node";
+
+fn node_meminfo(node: NodeId, values: &BTreeMap<String, (u64, bool)>) -> String {
+    let mut text = String::new();
+    for (key, (value, in_kb)) in values {
+        let unit = if *in_kb { " kB" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Node {node} {key}: {value}{unit}");
+    }
+    text
+}
+
+fn same<T: PartialEq + ToString>(
+    known: &T,
+    at: &str,
+    now: &T,
+    and_at: &str,
+    what: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    if known == now {
+        return Ok(());
+    }
+    Err(Error::TwoMachines {
+        what: what(),
+        one: known.to_string(),
+        at: at.to_owned(),
+        other: now.to_string(),
+        and_at: and_at.to_owned(),
+    })
+}

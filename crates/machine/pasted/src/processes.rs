@@ -1,0 +1,121 @@
+//! Processes whose memory texts show.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::line::Process;
+
+/// What texts say of one process.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    /// Who it is; `None` where no line names it.
+    process: Option<Process>,
+    numa_maps: String,
+    /// Lines of its status.
+    status: BTreeMap<String, String>,
+    /// Whether the next line of numa_maps begins another look at it.
+    is_complete: bool,
+}
+
+/// The processes of a text, in the order in which they are named.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Processes {
+    all: Vec<Said>,
+    current: Option<usize>,
+    /// Remarks on how they were read.
+    remarks: Vec<String>,
+}
+
+impl Processes {
+    /// What follows is about this one.
+    pub(crate) fn name(&mut self, process: Process) {
+        let known = self
+            .all
+            .iter()
+            .position(|it| it.process.as_ref() == Some(&process));
+        let at = known.unwrap_or_else(|| {
+            self.all.push(Said {
+                process: Some(process),
+                ..Said::default()
+            });
+            self.all.len() - 1
+        });
+        self.all[at].is_complete = !self.all[at].numa_maps.is_empty();
+        self.current = Some(at);
+    }
+
+    /// Nothing that follows is about the last one.
+    pub(crate) fn forget(&mut self) {
+        self.current = None;
+    }
+
+    fn current(&mut self) -> &mut Said {
+        let at = self.current.unwrap_or_else(|| {
+            self.all.push(Said::default());
+            self.all.len() - 1
+        });
+        self.current = Some(at);
+        &mut self.all[at]
+    }
+
+    /// Adds a line of numa_maps.
+    pub(crate) fn numa_maps(&mut self, line: &str, place: &str) {
+        let said = self.current();
+        if std::mem::take(&mut said.is_complete) {
+            said.numa_maps.clear();
+            let remark =
+                format!("the memory of one process is there twice; the one at {place} counts");
+            self.remarks.push(remark);
+        }
+        let said = self.current();
+        said.numa_maps.push_str(line);
+        said.numa_maps.push('\n');
+    }
+
+    /// Adds a line of the status.
+    pub(crate) fn status(&mut self, line: &str) {
+        let key = line.split(':').next().unwrap_or_default().to_owned();
+        self.current().status.insert(key, line.to_owned());
+    }
+
+    /// Writes the files of all whose memory is known; returns their ids.
+    pub(crate) fn write(
+        self,
+        files: &mut BTreeMap<String, String>,
+        remarks: &mut Vec<String>,
+    ) -> BTreeSet<u32> {
+        remarks.extend(self.remarks);
+        let with_memory = self.all.into_iter().filter(|it| !it.numa_maps.is_empty());
+        let mut ids = BTreeSet::new();
+        let taken: Vec<Said> = with_memory.collect();
+        let given = taken.iter().filter_map(|it| match it.process {
+            Some(Process::Id(id)) => Some(id),
+            _ => None,
+        });
+        let given: BTreeSet<u32> = given.collect();
+        let mut free = (1..).filter(|id| !given.contains(id));
+        for said in taken {
+            let (id, name) = match said.process {
+                Some(Process::Id(id)) => (id, None),
+                Some(Process::Name(name)) => (free.next().unwrap_or_default(), Some(name)),
+                None => (free.next().unwrap_or_default(), None),
+            };
+            if !given.contains(&id) {
+                let who = name.as_deref().unwrap_or("a process without a name");
+                remarks.push(format!(
+                    "{who} has no process id in the text: it is shown as {id}"
+                ));
+            }
+            let name = name.unwrap_or_else(|| "unknown".to_owned());
+            let mut status = format!("Name:\t{name}\nTgid:\t{id}\nPid:\t{id}\n");
+            said.status.values().for_each(|line| {
+                status.push_str(line);
+                status.push('\n');
+            });
+            files.insert(format!("proc/{id}/numa_maps"), said.numa_maps);
+            files.insert(format!("proc/{id}/status"), status);
+            files.insert(format!("proc/{id}/comm"), format!("{name}\n"));
+            ids.insert(id);
+        }
+        ids
+    }
+}

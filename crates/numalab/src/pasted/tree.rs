@@ -1,0 +1,63 @@
+//! A machine from texts, as a folder with its files while it is looked at.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use linux::Root;
+use model::exit::ExitCode;
+use pasted::Paste;
+use tempfile::TempDir;
+
+use super::gather;
+use crate::failure::Failure;
+
+/// What texts say, and the root of their machine. The folder goes when this is dropped.
+pub(crate) struct PastedMachine {
+    pub(crate) paste: Paste,
+    root: Root,
+    _folder: TempDir,
+}
+
+impl PastedMachine {
+    /// Reads the texts of these files.
+    pub(crate) fn of(files: &[PathBuf]) -> Result<Self, Failure> {
+        let texts = gather(files)?;
+        let refused = |error: pasted::Error| {
+            Failure::new(ExitCode::Usage, format!("cannot read the text: {error}")).advise(
+                "give the text of one machine at a time; docs/pasted.md lists what is recognised",
+            )
+        };
+        let paste = pasted::read(&texts).map_err(refused)?;
+        let failed = |error: &dyn std::fmt::Display| {
+            let message = format!("cannot write the machine to a temporary folder: {error}");
+            Failure::new(ExitCode::Usage, message)
+        };
+        let folder = written(&paste).map_err(|error| failed(&error))?;
+        let root = Root::at(folder.path()).map_err(|error| failed(&error))?;
+        Ok(PastedMachine {
+            paste,
+            root,
+            _folder: folder,
+        })
+    }
+
+    /// The root to read from.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+}
+
+fn written(paste: &Paste) -> io::Result<TempDir> {
+    let folder = tempfile::Builder::new()
+        .prefix("numalab-pasted-")
+        .tempdir()?;
+    for (path, text) in &paste.files {
+        let place = folder.path().join(path);
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&place, text)?;
+    }
+    Ok(folder)
+}

@@ -1,0 +1,307 @@
+//! What people already have: pasted text with the figures of published articles, what the script
+//! of `numalab capture --script` prints, and archives of other programs.
+//!
+//! Tests of pasted, judgement, numalab.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::laboratory::Laboratory;
+use crate::running::Running;
+
+/// Eight nodes of twenty CPUs, as `numactl --hardware` prints them (Drouvot, 7 January 2015).
+fn eight_nodes() -> String {
+    let first = |node: u32| match node {
+        4 => "0 81-89 120-129".to_owned(),
+        0..4 => format!(
+            "{}-{},{}-{}",
+            10 * node + 1,
+            10 * node + 10,
+            10 * node + 41,
+            10 * node + 50
+        ),
+        _ => format!(
+            "{}-{},{}-{}",
+            10 * node + 40,
+            10 * node + 49,
+            10 * node + 80,
+            10 * node + 89
+        ),
+    };
+    let mut text = "> numactl --hardware\navailable: 8 nodes (0-7)\n".to_owned();
+    for node in 0..8 {
+        let cpus = first(node).replace(',', " ");
+        text += &format!("node {node} cpus: {cpus}\nnode {node} size: 132864 MB\n");
+        text += &format!("node {node} free: {} MB\n", 40_000 + node);
+    }
+    text += "node distances:\nnode   0   1   2   3   4   5   6   7\n";
+    for from in 0..8_u32 {
+        let row = (0..8_u32).map(|to| match (from, to) {
+            (from, to) if from == to => "10",
+            (from, to) if from / 4 != to / 4 => "22",
+            (from, to) if from / 2 == to / 2 => "13",
+            _ => "12",
+        });
+        text += &format!("  {from}:  {}\n", row.collect::<Vec<_>>().join("  "));
+    }
+    text
+}
+
+/// What grep prints of the pools when so many pages of each node are free.
+fn pools(free: [u64; 8]) -> String {
+    let of_node = |(node, free): (usize, u64)| {
+        let path = format!("/sys/devices/system/node/node{node}/meminfo");
+        let total = if node == 0 { 39303 } else { 39302 };
+        format!(
+            "{path}:<strong>Node {node} HugePages_Total</strong>: {total}\n\
+             {path}:Node {node} HugePages_Free:  {free}\n\
+             {path}:Node {node} HugePages_Surp:      0\n"
+        )
+    };
+    free.into_iter().enumerate().map(of_node).collect()
+}
+
+fn finding<'a>(document: &'a Value, id: &str) -> &'a Value {
+    let mut findings = document["findings"].as_array().unwrap().iter();
+    let found = findings.find(|it| it["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id}: {document:#}"))
+}
+
+fn doctor(laboratory: &Laboratory, text: &str) -> Value {
+    let file = laboratory.file("pasted.txt", text);
+    laboratory.document(&["doctor", "--json", "--from", &file])
+}
+
+#[test]
+fn huge_pages_far_from_the_cpus_of_the_group_are_found() {
+    let laboratory = Laboratory::new();
+    let near = pools([23589, 39046, 39047, 39047, 39047, 39047, 39047, 39047]);
+    let far = pools([39047, 39046, 39047, 39047, 39047, 39047, 39047, 23557]);
+    let group = "<li><em>cpuset.cpus</em>=\u{201c}1\u{2013}9\u{201d}</li>\n";
+    let first = format!("{}{group}{near}", eight_nodes());
+    let found = doctor(&laboratory, &first);
+    let found = finding(&found, "huge-pages-taken");
+    assert_eq!(found["severity"], "info");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.starts_with("15714 of "), "{message}");
+    assert!(
+        message.contains("on node 0, where CPUs 1-9 are"),
+        "{message}"
+    );
+    let both = doctor(&laboratory, &format!("{first}and then\n{group}{far}"));
+    let found = finding(&both, "huge-pages-taken");
+    assert_eq!(found["severity"], "error");
+    let message = found["message"].as_str().unwrap();
+    let expected = "on node 7, at distance 22 from CPUs 1-9 (node 0)";
+    assert!(
+        message.starts_with("15745 of ") && message.contains(expected),
+        "{message}"
+    );
+}
+
+#[test]
+fn latencies_of_lat_mem_rd_show_a_hop_that_flat_distances_hide() {
+    let laboratory = Laboratory::new();
+    let mut text = "available: 4 nodes (0-3)\n".to_owned();
+    for node in 0..4 {
+        // A list that a mail wrapped.
+        let first = 8 * node;
+        text += &format!("node {node} cpus: {first} {} {}\n", first + 1, first + 2);
+        let rest = (first + 3..first + 8).map(|cpu| cpu.to_string());
+        text += &format!("{}\n", rest.collect::<Vec<_>>().join(" "));
+    }
+    // Rows that a reader of PDF joined.
+    text += "node distances:\nnode 0 1 2 3\n0: 10 21 21 21 1: 21 10 21 21\n\
+             2: 21 21 10 21 3: 21 21 21 10\n";
+    for (node, ns) in [(0, 53.66), (1, 211.483), (2, 217.169), (3, 248.341)] {
+        text += &format!(
+            "numactl --membind={node} --cpunodebind=0 ./lat_mem_rd 20 256\n\
+             \"stride=256\n0.00049 1.117\n20.00000 {ns}\n"
+        );
+    }
+    let document = doctor(&laboratory, &text);
+    let found = finding(&document, "hidden-hop")["message"]
+        .as_str()
+        .unwrap();
+    assert!(found.contains("248 ns from node 0 to node 3"), "{found}");
+    assert_eq!(document["read_from"]["other_lines"], 0, "{document:#}");
+}
+
+#[test]
+fn memory_that_was_taken_between_two_outputs_is_found() {
+    let laboratory = Laboratory::new();
+    // Closson, 2007: an SGA of 2.1 GiB on two nodes whose CPUs the output did not have.
+    let output = |free: [u32; 2]| {
+        format!(
+            "SQL> !numactl --hardware\navailable: 2 nodes (0-1)\nnode 0 size: 5119 MB\n\
+             node 0 free: {} MB\nnode 1 size: 4095 MB\nnode 1 free: {} MB\n",
+            free[0], free[1]
+        )
+    };
+    let text = output([3587, 3956]) + "ORACLE instance started.\n" + &output([1331, 3951]);
+    let document = doctor(&laboratory, &text);
+    let found = finding(&document, "memory-taken");
+    assert_eq!(found["severity"], "warning");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.starts_with("2.21 GiB were taken"), "{message}");
+    assert!(
+        message.ends_with("99 % from node 0: a Cyclops"),
+        "{message}"
+    );
+}
+
+#[test]
+fn two_machines_in_one_paste_are_refused() {
+    let laboratory = Laboratory::new();
+    let [one, other] = ["0-7", "0-3"].map(|list| format!("NUMA node0 CPU(s):   {list}\n"));
+    let file = laboratory.file("two.txt", one + "and the other host:\n" + &other);
+    let refused = laboratory.run(&["doctor", "--from", &file]).with_code(2);
+    let expected = "CPUs of node 0: 0-7 at two.txt:1, but 0-3 at two.txt:3";
+    refused.says(&["two machines", expected]);
+    let file = laboratory.file("letter.txt", "Dear colleague,\n\nhow are you?\n");
+    let refused = laboratory.run(&["doctor", "--from", &file]).with_code(2);
+    refused.says(&["nothing in letter.txt is recognised"]);
+}
+
+/// What the doctor says without what tells where it was read from.
+fn said(mut document: Value) -> Value {
+    let fields = document.as_object_mut().unwrap();
+    for field in ["read_from", "target", "threads"] {
+        fields.remove(field);
+    }
+    document
+}
+
+#[test]
+fn the_script_prints_what_a_capture_has() {
+    let laboratory = Laboratory::new();
+    let sleeper = Running::of(Command::new("sleep").arg("1000"));
+    let pid = sleeper.pid();
+    let archive = laboratory.file("machine.tar.zst", "");
+    laboratory.run(&["capture", &archive, &pid]).with_code(0);
+    let script = laboratory.run(&["capture", "--script"]).with_code(0).stdout;
+    let file = laboratory.file("host.txt", "");
+    let mut shell = Command::new("sh")
+        .args(["-s", &pid])
+        .stdin(Stdio::piped())
+        .stdout(File::create(&file).unwrap())
+        .spawn()
+        .unwrap();
+    shell
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(script.as_bytes())
+        .unwrap();
+    assert!(shell.wait().unwrap().success());
+    let printed = laboratory.document(&["doctor", "--json", "--from", &file]);
+    let parts = &printed["read_from"]["parts"];
+    assert_eq!(parts[0]["what"], "files of /sys and /proc", "{parts}");
+    let captured = laboratory.document(&["doctor", "--json", "--from", &archive]);
+    assert_eq!(said(printed), said(captured));
+    laboratory.nothing_is_left();
+}
+
+/// A tar archive of a sosreport with one text and one file of the kernel, and what is left alone.
+fn sosreport(laboratory: &Laboratory) -> Vec<u8> {
+    let files = [
+        (
+            "sosreport-h/sos_commands/numa/numactl_--hardware",
+            eight_nodes(),
+        ),
+        (
+            "sosreport-h/sys/devices/system/node/node3/numastat",
+            "numa_hit 5\nnuma_miss 0\nnuma_foreign 0\n\
+             interleave_hit 0\nlocal_node 5\nother_node 0\n"
+                .to_owned(),
+        ),
+        ("sosreport-h/etc/shadow", "root:secret\n".to_owned()),
+        (
+            "sosreport-h/proc/meminfo",
+            "MemTotal: 1062912 kB\nHugepagesize: 2048 kB\n".to_owned(),
+        ),
+    ];
+    let mut archive = tar::Builder::new(Vec::new());
+    for (path, text) in &files {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        archive
+            .append_data(&mut header, path, text.as_bytes())
+            .unwrap();
+    }
+    let mut link = tar::Header::new_ustar();
+    link.set_entry_type(tar::EntryType::Symlink);
+    link.set_size(0);
+    let outside = laboratory.file("outside", "MemTotal: 1 kB\n");
+    archive
+        .append_link(&mut link, "sosreport-h/proc/vmstat", &outside)
+        .unwrap();
+    archive.into_inner().unwrap()
+}
+
+#[test]
+fn a_sosreport_is_read_whatever_compressed_it() {
+    let laboratory = Laboratory::new();
+    let plain = sosreport(&laboratory);
+    let gzip = || {
+        let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        to.write_all(&plain).unwrap();
+        to.finish().unwrap()
+    };
+    let bzip2 = || {
+        let mut to = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        to.write_all(&plain).unwrap();
+        to.finish().unwrap()
+    };
+    let xz = || {
+        let options = lzma_rust2::XzOptions::with_preset(1);
+        let mut to = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        to.write_all(&plain).unwrap();
+        to.finish().unwrap()
+    };
+    let zstd = || zstd::encode_all(&plain[..], 1).unwrap();
+    let forms = [
+        ("plain", plain.clone()),
+        ("gz", gzip()),
+        ("bz2", bzip2()),
+        ("xz", xz()),
+        ("zst", zstd()),
+    ];
+    let mut before: Option<Value> = None;
+    for (form, bytes) in forms {
+        let path = laboratory.file(&format!("report.tar.{form}"), bytes);
+        let document = laboratory.document(&["doctor", "--json", "--from", &path]);
+        let parts = document["read_from"]["parts"].as_array().unwrap();
+        assert_eq!(parts.len(), 2, "{form}: {parts:#?}");
+        let text = document.to_string();
+        assert!(!text.contains("secret"), "{form}");
+        let same = before.get_or_insert_with(|| document.clone());
+        assert_eq!(*same, document, "{form}");
+        // An archive that was cut off says so.
+        let bytes = std::fs::read(&path).unwrap();
+        let cut = laboratory.file("cut.tar", &bytes[..bytes.len() / 2]);
+        let refused = laboratory.run(&["doctor", "--from", &cut]).with_code(2);
+        refused.says(&["cannot read", "cut.tar"]);
+    }
+}
+
+#[test]
+fn a_folder_of_a_bundle_is_read_without_following_links() {
+    let laboratory = Laboratory::new();
+    let folder = laboratory.file("host", "");
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::create_dir_all(format!("{folder}/sys/devices/system/node/node0")).unwrap();
+    let cpulist = laboratory.file("host/sys/devices/system/node/node0/cpulist", "0-3\n");
+    let outside = laboratory.file("outside", "available: 9 nodes (0-8)\n");
+    let folder = Path::new(&cpulist).ancestors().nth(6).unwrap();
+    std::os::unix::fs::symlink(outside, folder.join("sys/devices/system/node/online")).unwrap();
+    std::os::unix::fs::symlink(folder, folder.join("sys/devices/system/node/node1")).unwrap();
+    let folder = folder.to_str().unwrap();
+    let document = laboratory.document(&["doctor", "--json", "--from", folder]);
+    let read = &document["read_from"];
+    assert_eq!(read["parts"].as_array().unwrap().len(), 1, "{read:#}");
+}
