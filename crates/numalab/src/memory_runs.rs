@@ -120,7 +120,7 @@ pub(crate) fn short_matrix(
         let host = host::of_this_process(&machine.topology)?;
         let mut places = MemoryPlaces::of(&host, None)?;
         let found = memory::find_working_set(&Root::live(), &host, &mut places)?;
-        let plan = memory::latency_plan(&host, &places)?;
+        let plan = memory::latency_plan(&places)?;
         Ok((plan, places, found.map(|found| found.working_set)))
     };
     match planned() {

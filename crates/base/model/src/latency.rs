@@ -1,5 +1,7 @@
 //! The types of `numalab.latency/1`: measured memory latency and its analysis.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -99,6 +101,34 @@ pub struct HopClass {
     pub ns_max: f64,
     /// The firmware's distances to these nodes, ascending, each once; empty when not known.
     pub distances: Vec<u32>,
+}
+
+/// Hop classes by the node that measured them, of which each has few.
+#[derive(Debug, Clone)]
+pub struct ClassesByRow<'r>(BTreeMap<NodeId, Vec<&'r HopClass>>);
+
+impl LatencyResult {
+    /// The hop classes, for whoever asks for every cell.
+    pub fn classes_by_row(&self) -> ClassesByRow<'_> {
+        let mut rows: BTreeMap<NodeId, Vec<&HopClass>> = BTreeMap::new();
+        for class in &self.hop_classes {
+            rows.entry(class.cpu_node).or_default().push(class);
+        }
+        ClassesByRow(rows)
+    }
+}
+
+impl<'r> ClassesByRow<'r> {
+    /// The classes that a node measured; none if it measured nothing.
+    pub fn row(&self, from: NodeId) -> &[&'r HopClass] {
+        self.0.get(&from).map_or(&[], Vec::as_slice)
+    }
+
+    /// The class of a node in the row of another.
+    pub fn class(&self, from: NodeId, to: NodeId) -> Option<&'r HopClass> {
+        let mut row = self.row(from).iter().copied();
+        row.find(|class| class.memory_nodes.contains(to))
+    }
 }
 
 /// Two adjacent nodes.

@@ -74,8 +74,8 @@ pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use interleave_weights::{MeasuredWeights, WeightOfNode};
 pub use latency::{
-    CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,
-    PageWalks, TransferMatrix,
+    ClassesByRow, CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult,
+    NodeLink, PageWalks, TransferMatrix,
 };
 pub use load_report::{
     LoadProfile, LoadReport, Printed, ReportEvent, ReportHost, ReportInterval, ReportKind,
@@ -114,7 +114,7 @@ pub use time_model::{
 };
 pub use topology::{
     CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings, MachineHugePages,
-    MemoryRating, Node, NodeHugePages, Topology,
+    MemoryRating, Node, NodeHugePages, NodesOfCpus, Topology,
 };
 pub use work::{
     CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,

@@ -4,12 +4,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::{NodeId, NodeSet, Topology};
 
+/// Nodes in an order of their own; the place of each is found in logarithmic time, so that whoever
+/// asks for every cell of a matrix takes a time that is linear in its cells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Axis {
+    nodes: Vec<NodeId>,
+    /// The nodes with their places, sorted: the first place of a node that occurs twice is first.
+    by_id: Vec<(NodeId, usize)>,
+}
+
+impl Axis {
+    fn new(nodes: Vec<NodeId>) -> Self {
+        let mut by_id: Vec<(NodeId, usize)> = nodes.iter().copied().zip(0..).collect();
+        by_id.sort_unstable();
+        Axis { nodes, by_id }
+    }
+
+    /// The first place of a node.
+    fn place(&self, node: NodeId) -> Option<usize> {
+        // Ids mostly follow one another.
+        let (first, _) = self.by_id.first()?;
+        let guess = node.0.checked_sub(first.0)? as usize;
+        let is_at = |index: usize| self.by_id.get(index).is_some_and(|(id, _)| *id == node);
+        if is_at(guess) && (guess == 0 || !is_at(guess - 1)) {
+            return Some(self.by_id[guess].1);
+        }
+        let before = self.by_id.partition_point(|(id, _)| *id < node);
+        let (id, place) = self.by_id.get(before)?;
+        (*id == node).then_some(*place)
+    }
+}
+
 /// A figure for every pair of a node with CPUs (row) and a node with memory (column). Its owner
 /// defines the unit: ns for latency, bytes per second for bandwidth.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeMatrix {
-    cpu_nodes: Vec<NodeId>,
-    memory_nodes: Vec<NodeId>,
+    cpu_nodes: Axis,
+    memory_nodes: Axis,
     /// One row for each of `cpu_nodes`, one cell in it for each of `memory_nodes`.
     cells: Vec<Vec<MatrixCell>>,
 }
@@ -58,8 +89,8 @@ impl NodeMatrix {
     pub fn empty(cpu_nodes: Vec<NodeId>, memory_nodes: Vec<NodeId>) -> Self {
         let cells = vec![vec![MatrixCell::default(); memory_nodes.len()]; cpu_nodes.len()];
         NodeMatrix {
-            cpu_nodes,
-            memory_nodes,
+            cpu_nodes: Axis::new(cpu_nodes),
+            memory_nodes: Axis::new(memory_nodes),
             cells,
         }
     }
@@ -76,31 +107,31 @@ impl NodeMatrix {
             return None;
         }
         Some(NodeMatrix {
-            cpu_nodes,
-            memory_nodes,
+            cpu_nodes: Axis::new(cpu_nodes),
+            memory_nodes: Axis::new(memory_nodes),
             cells,
         })
     }
 
     /// The nodes of the rows, in their order.
     pub fn cpu_nodes(&self) -> &[NodeId] {
-        &self.cpu_nodes
+        &self.cpu_nodes.nodes
     }
 
     /// The nodes of the columns, in their order.
     pub fn memory_nodes(&self) -> &[NodeId] {
-        &self.memory_nodes
+        &self.memory_nodes.nodes
     }
 
     /// Every node that has a row or a column.
     pub fn nodes(&self) -> NodeSet {
-        let nodes = self.cpu_nodes.iter().chain(&self.memory_nodes);
+        let nodes = self.cpu_nodes().iter().chain(self.memory_nodes());
         nodes.copied().collect()
     }
 
     /// The rows with their nodes.
     pub fn rows(&self) -> impl Iterator<Item = (NodeId, &[MatrixCell])> {
-        let nodes = self.cpu_nodes.iter().copied();
+        let nodes = self.cpu_nodes().iter().copied();
         nodes.zip(self.cells.iter().map(Vec::as_slice))
     }
 
@@ -114,9 +145,14 @@ impl NodeMatrix {
 
     /// The cell from one node to another, in the first row and column with these ids.
     pub fn cell(&self, cpu_node: NodeId, memory_node: NodeId) -> Option<&MatrixCell> {
-        let row = self.cpu_nodes.iter().position(|node| *node == cpu_node)?;
-        let mut columns = self.memory_nodes.iter();
-        self.cells[row].get(columns.position(|node| *node == memory_node)?)
+        let (row, column) = self.place(cpu_node, memory_node)?;
+        self.cells[row].get(column)
+    }
+
+    /// The row and the column of that cell, counted from 0.
+    pub fn place(&self, cpu_node: NodeId, memory_node: NodeId) -> Option<(usize, usize)> {
+        let row = self.cpu_nodes.place(cpu_node)?;
+        Some((row, self.memory_nodes.place(memory_node)?))
     }
 
     /// The figure from one node to another, if one was measured.
@@ -128,8 +164,8 @@ impl NodeMatrix {
 /// The firmware's distances between nodes, 10 for local. Impossible values are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DistanceTable {
-    from: Vec<NodeId>,
-    to: Vec<NodeId>,
+    from: Axis,
+    to: Axis,
     /// One row for each of `from`, one distance in it for each of `to`.
     rows: Vec<Vec<Option<u32>>>,
 }
@@ -154,7 +190,11 @@ impl DistanceTable {
         if rows.len() != from.len() || !rows.iter().all(fits) {
             return None;
         }
-        Some(DistanceTable { from, to, rows })
+        Some(DistanceTable {
+            from: Axis::new(from),
+            to: Axis::new(to),
+            rows,
+        })
     }
 
     /// The distances of a machine from its nodes with CPUs, as far as its kernel reports them.
@@ -170,32 +210,34 @@ impl DistanceTable {
 
     /// The distances from these nodes only. Distances from a node without CPUs are meaningless: no
     /// CPU accesses memory from there, and firmware fills its row with 255.
-    pub fn from_nodes(mut self, nodes: &NodeSet) -> Self {
-        let rows = self.from.iter().copied().zip(self.rows);
-        let rows = rows.filter(|(node, _)| nodes.contains(*node));
-        (self.from, self.rows) = rows.unzip();
-        self
+    pub fn from_nodes(self, nodes: &NodeSet) -> Self {
+        let rows = self.from.nodes.into_iter().zip(self.rows);
+        let (from, rows) = rows.filter(|(node, _)| nodes.contains(*node)).unzip();
+        DistanceTable {
+            from: Axis::new(from),
+            to: self.to,
+            rows,
+        }
     }
 
     /// Every node with a row or a column.
     pub fn nodes(&self) -> NodeSet {
-        self.from.iter().chain(&self.to).copied().collect()
+        let nodes = self.from.nodes.iter().chain(&self.to.nodes);
+        nodes.copied().collect()
     }
 
     /// Every known distance with its two nodes, from and to.
     pub fn cells(&self) -> impl Iterator<Item = (NodeId, NodeId, u32)> {
-        let rows = self.from.iter().zip(&self.rows);
+        let rows = self.from.nodes.iter().zip(&self.rows);
         rows.flat_map(|(from, row)| {
-            let cells = self.to.iter().zip(row);
+            let cells = self.to.nodes.iter().zip(row);
             cells.filter_map(|(to, distance)| Some((*from, *to, (*distance)?)))
         })
     }
 
     /// The distance from one node to another.
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
-        let row = self.from.iter().position(|node| *node == from)?;
-        let column = self.to.iter().position(|node| *node == to)?;
-        self.rows[row][column]
+        self.rows[self.from.place(from)?][self.to.place(to)?]
     }
 }
 
@@ -216,6 +258,19 @@ mod tests {
         assert_eq!(matrix.value(NodeId(0), NodeId(9)), None);
         assert_eq!(matrix.cell(NodeId(9), NodeId(0)), None);
         assert_eq!(matrix.rows().count(), 2);
+    }
+
+    #[test]
+    fn of_a_node_that_occurs_twice_the_first_place_counts() {
+        let rows = vec![vec![
+            MatrixCell::of(1.0),
+            MatrixCell::of(2.0),
+            MatrixCell::of(3.0),
+        ]];
+        let matrix = NodeMatrix::new(nodes(&[5]), nodes(&[9, 3, 9]), rows).unwrap();
+        assert_eq!(matrix.value(NodeId(5), NodeId(9)), Some(1.0));
+        assert_eq!(matrix.value(NodeId(5), NodeId(3)), Some(2.0));
+        assert_eq!(matrix.memory_nodes(), nodes(&[9, 3, 9]));
     }
 
     #[test]

@@ -77,7 +77,12 @@ pub struct Topology {
 impl Topology {
     /// The node with this id.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.iter().find(|node| node.id == id)
+        self.nodes.get(self.place(id)?)
+    }
+
+    /// The place of a node, which are in ascending order.
+    fn place(&self, id: NodeId) -> Option<usize> {
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok()
     }
 
     /// The ids of all nodes.
@@ -110,7 +115,16 @@ impl Topology {
         nodes.try_fold(0_u64, |sum, node| sum.checked_add(node.memory_bytes?))
     }
 
-    /// The node this CPU belongs to.
+    /// The node of every online CPU, for whoever asks for many.
+    pub fn nodes_of_cpus(&self) -> NodesOfCpus {
+        let nodes = self.nodes.iter();
+        let cpus = nodes.flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id)));
+        let mut nodes: Vec<(CpuId, NodeId)> = cpus.collect();
+        nodes.sort_unstable();
+        NodesOfCpus(nodes)
+    }
+
+    /// The node this CPU belongs to. It looks through all nodes: see [`Self::nodes_of_cpus`].
     pub fn node_of_cpu(&self, cpu: CpuId) -> Option<NodeId> {
         self.nodes
             .iter()
@@ -125,9 +139,21 @@ impl Topology {
 
     /// The firmware's distance between two nodes.
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
-        let index = |id| self.nodes.iter().position(|node| node.id == id);
-        let row = self.distances.as_ref()?.get(index(from)?)?;
-        *row.get(index(to)?)?
+        let row = self.distances.as_ref()?.get(self.place(from)?)?;
+        *row.get(self.place(to)?)?
+    }
+}
+
+/// The nodes of CPUs, each found in logarithmic time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodesOfCpus(Vec<(CpuId, NodeId)>);
+
+impl NodesOfCpus {
+    /// The node this CPU belongs to: the first, where several claim it.
+    pub fn node(&self, cpu: CpuId) -> Option<NodeId> {
+        let before = self.0.partition_point(|(other, _)| *other < cpu);
+        let (found, node) = self.0.get(before)?;
+        (*found == cpu).then_some(*node)
     }
 }
 
@@ -376,6 +402,10 @@ mod tests {
         assert_eq!(topology.memory_nodes().to_string(), "0,8");
         assert_eq!(topology.node_of_cpu(CpuId(1)), Some(NodeId(0)));
         assert_eq!(topology.node_of_cpu(CpuId(3)), None);
+        let nodes = topology.nodes_of_cpus();
+        for cpu in (0..4).map(CpuId) {
+            assert_eq!(nodes.node(cpu), topology.node_of_cpu(cpu), "{cpu}");
+        }
         assert_eq!(topology.core_of_cpu(CpuId(1)), topology.core_list.first());
         assert!(topology.node(NodeId(1)).is_none());
         let memory = |list: &str| topology.memory_bytes_of(&list.parse().unwrap());

@@ -3,8 +3,9 @@
 //! Results are not here: see `evidence`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     Allocation, CommandWork, CpuId, CpuSet, LoadPlan, PageKind, Placement, ServerKind, SessionLoad,
@@ -162,7 +163,11 @@ pub struct MemoryLatency {
     /// The CPU that allocates the memory: one of the memory's own node, if it has any.
     pub home_cpu: CpuId,
     /// CPUs kept busy during it, so that their packages do not lower their clock rates.
-    pub awake_cpus: CpuSet,
+    ///
+    /// The cells of a row share them: on a machine of a thousand nodes, a copy for each of its
+    /// million cells would be gigabytes.
+    #[serde(serialize_with = "shared_set", deserialize_with = "set_to_share")]
+    pub awake_cpus: Arc<CpuSet>,
     /// Kind of pages; `None`: the largest available.
     pub page_kind: Option<PageKind>,
     /// Memory that one lap visits.
@@ -178,6 +183,16 @@ pub struct MemoryLatency {
     pub windows: u32,
     /// Approximate length of a window.
     pub window_ns: u64,
+}
+
+/// Writes a shared set as the set itself.
+fn shared_set<S: Serializer>(set: &Arc<CpuSet>, serializer: S) -> Result<S::Ok, S::Error> {
+    set.as_ref().serialize(serializer)
+}
+
+/// Reads a set that is shared from then on.
+fn set_to_share<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Arc<CpuSet>, D::Error> {
+    CpuSet::deserialize(deserializer).map(Arc::new)
 }
 
 /// A chase through working sets from a few lines to beyond the last cache. CPU and memory node are

@@ -1,5 +1,7 @@
 //! Selects the CPUs that measure. Pure.
 
+use std::collections::BTreeMap;
+
 use model::{CpuId, CpuSet, NodeId, Topology};
 
 /// Returns one CPU of each core of a node in ascending order: the first that is allowed. CPU 0
@@ -27,14 +29,19 @@ pub fn measuring_cpu(topology: &Topology, node: NodeId, allowed: &CpuSet) -> Opt
     cpus_of_cores(topology, node, allowed).first().copied()
 }
 
-/// Returns a CPU to keep busy for each node except those in `resting`, so that its package does not
-/// lower its clocks while another CPU measures its memory.
-pub fn cpus_to_keep_awake(topology: &Topology, resting: &[NodeId], allowed: &CpuSet) -> CpuSet {
+/// Returns the CPUs to keep busy while each node measures: one of every other node, so that its
+/// package does not lower its clocks while its memory is measured from elsewhere.
+pub fn cpus_to_keep_awake(
+    topology: &Topology,
+    allowed: &CpuSet,
+) -> impl Fn(NodeId) -> CpuSet + use<> {
     let nodes = topology.cpu_nodes();
-    let others = nodes.iter().filter(|node| !resting.contains(node));
-    others
-        .filter_map(|node| measuring_cpu(topology, node, allowed))
-        .collect()
+    let cpu = |node| Some((node, measuring_cpu(topology, node, allowed)?));
+    let cpus: BTreeMap<NodeId, CpuId> = nodes.iter().filter_map(cpu).collect();
+    move |measuring| {
+        let others = cpus.iter().filter(|(node, _)| **node != measuring);
+        others.map(|(_, cpu)| *cpu).collect()
+    }
 }
 
 #[cfg(test)]
@@ -93,12 +100,9 @@ mod tests {
     #[test]
     fn the_other_nodes_are_kept_awake() {
         let allowed: CpuSet = "0-7".parse().unwrap();
-        let awake = |resting: &[u32]| {
-            let resting: Vec<NodeId> = resting.iter().copied().map(NodeId).collect();
-            cpus_to_keep_awake(&topology(), &resting, &allowed).to_string()
-        };
-        assert_eq!(awake(&[0]), "2");
-        assert_eq!(awake(&[]), "1-2");
-        assert_eq!(awake(&[0, 1]), "");
+        let awake = cpus_to_keep_awake(&topology(), &allowed);
+        assert_eq!(awake(NodeId(0)).to_string(), "2");
+        assert_eq!(awake(NodeId(1)).to_string(), "1");
+        assert_eq!(awake(NodeId(2)).to_string(), "1-2");
     }
 }

@@ -1,7 +1,7 @@
 //! Distances from measured latencies: ten times the ratio to the local latency, the same for all
 //! nodes of a hop class, so that a difference of a nanosecond is none.
 
-use model::{LatencyResult, MeasuredDistances, NodeId};
+use model::{ClassesByRow, LatencyResult, MeasuredDistances, NodeId, NodeSet};
 
 use crate::Error;
 
@@ -40,16 +40,17 @@ pub fn from_latencies(
             to.map(|to| table?.distance(*from, *to)).collect()
         })
         .collect();
-    let mut notes = own_memory_notes(latencies, nodes);
+    let classes = Classes::of(latencies);
+    let mut notes = classes.own_memory_notes(nodes);
     let mut measured = Vec::new();
     for (from, of_firmware) in nodes.iter().zip(&firmware) {
         let mut row = Vec::new();
         for (to, of_firmware) in nodes.iter().zip(of_firmware) {
-            row.push(match of_class(latencies, *from, *to)? {
+            row.push(match classes.distance(*from, *to)? {
                 _ if from == to => LOCAL,
                 Some(distance) => distance,
                 None => {
-                    let (distance, note) = other(latencies, *from, *to, *of_firmware)?;
+                    let (distance, note) = classes.other(*from, *to, *of_firmware)?;
                     notes.push(note);
                     distance
                 }
@@ -69,90 +70,102 @@ pub fn from_latencies(
     })
 }
 
-/// The distance by the hop class of a node as seen from another; `None` if it was not measured.
-fn of_class(latencies: &LatencyResult, from: NodeId, to: NodeId) -> Result<Option<u8>, Error> {
-    let class_of = |node: NodeId| {
-        let mut classes = latencies.hop_classes.iter();
-        classes.find(|class| class.cpu_node == from && class.memory_nodes.contains(node))
-    };
-    let Some(class) = class_of(to) else {
-        return Ok(None);
-    };
-    let local = class_of(from).map(|class| class.ns);
-    let local = local.or_else(|| of_own_memory(latencies).filter(|_| !has_memory(latencies, from)));
-    let ratio = class.ns / local.ok_or(Error::NoLocal { node: from })?;
-    let tens = (10.0 * ratio).round();
-    if !tens.is_finite() {
-        return Err(Error::NoLocal { node: from });
+/// The hop classes of all nodes.
+struct Classes<'r> {
+    by_row: ClassesByRow<'r>,
+    /// The nodes with memory.
+    memory_nodes: NodeSet,
+    /// The middle of the latencies that nodes have to their own memory.
+    own_memory_ns: Option<f64>,
+}
+
+impl<'r> Classes<'r> {
+    fn of(latencies: &'r LatencyResult) -> Self {
+        let classes = latencies.hop_classes.iter();
+        let own = classes
+            .clone()
+            .filter(|it| it.memory_nodes.contains(it.cpu_node));
+        let mut own: Vec<f64> = own.map(|it| it.ns).collect();
+        own.sort_unstable_by(f64::total_cmp);
+        Classes {
+            by_row: latencies.classes_by_row(),
+            memory_nodes: classes.flat_map(|it| &it.memory_nodes).collect(),
+            own_memory_ns: own.get(own.len() / 2).copied(),
+        }
     }
-    let bounded = tens.clamp(f64::from(REMOTE_MIN), f64::from(REMOTE_MAX));
-    // Within the bounds of a byte, and whole.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Ok(Some(bounded as u8))
-}
 
-/// The distance of a pair that was not measured from `from`, and what is to be said of it.
-fn other(
-    latencies: &LatencyResult,
-    from: NodeId,
-    to: NodeId,
-    of_firmware: Option<u32>,
-) -> Result<(u8, String), Error> {
-    let pair = format!("node {from} to node {to}");
-    if let Some(back) = of_class(latencies, to, from)? {
-        let note =
-            format!("{pair} was not measured: its distance is that from node {to} to node {from}");
-        return Ok((back, note));
+    /// The distance by the hop class of a node as seen from another; `None` if it was not measured.
+    fn distance(&self, from: NodeId, to: NodeId) -> Result<Option<u8>, Error> {
+        let Some(class) = self.by_row.class(from, to) else {
+            return Ok(None);
+        };
+        let local = self.by_row.class(from, from).map(|class| class.ns);
+        let local = local.or_else(|| self.own_memory_ns.filter(|_| !self.has_memory(from)));
+        let ratio = class.ns / local.ok_or(Error::NoLocal { node: from })?;
+        let tens = (10.0 * ratio).round();
+        if !tens.is_finite() {
+            return Err(Error::NoLocal { node: from });
+        }
+        let bounded = tens.clamp(f64::from(REMOTE_MIN), f64::from(REMOTE_MAX));
+        // Within the bounds of a byte, and whole.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Ok(Some(bounded as u8))
     }
-    let can_measure = |from, to| has_cpus(latencies, from) && has_memory(latencies, to);
-    if can_measure(from, to) || can_measure(to, from) {
-        return Err(Error::NotMeasured { from, to });
+
+    /// The distance of a pair that was not measured from `from`, and what is to be said of it.
+    fn other(
+        &self,
+        from: NodeId,
+        to: NodeId,
+        of_firmware: Option<u32>,
+    ) -> Result<(u8, String), Error> {
+        let pair = format!("node {from} to node {to}");
+        if let Some(back) = self.distance(to, from)? {
+            let note = format!(
+                "{pair} was not measured: its distance is that from node {to} to node {from}"
+            );
+            return Ok((back, note));
+        }
+        let can_measure = |from, to| self.has_cpus(from) && self.has_memory(to);
+        if can_measure(from, to) || can_measure(to, from) {
+            return Err(Error::NotMeasured { from, to });
+        }
+        // 255, which cannot be reached, stands too.
+        let known = of_firmware.and_then(|distance| u8::try_from(distance).ok());
+        let known = known.filter(|distance| *distance >= REMOTE_MIN);
+        let note = match known {
+            Some(distance) => format!(
+                "{pair} cannot be measured, for want of CPUs or memory: the firmware's own \
+                 distance, {distance}, stands"
+            ),
+            None => format!(
+                "{pair} cannot be measured, for want of CPUs or memory, and the firmware's own \
+                 distance is not known here: {REMOTE_UNKNOWN}, as the kernel assumes"
+            ),
+        };
+        Ok((known.unwrap_or(REMOTE_UNKNOWN), note))
     }
-    // 255, which cannot be reached, stands too.
-    let known = of_firmware.and_then(|distance| u8::try_from(distance).ok());
-    let known = known.filter(|distance| *distance >= REMOTE_MIN);
-    let note = match known {
-        Some(distance) => format!(
-            "{pair} cannot be measured, for want of CPUs or memory: the firmware's own distance, \
-             {distance}, stands"
-        ),
-        None => format!(
-            "{pair} cannot be measured, for want of CPUs or memory, and the firmware's own \
-             distance is not known here: {REMOTE_UNKNOWN}, as the kernel assumes"
-        ),
-    };
-    Ok((known.unwrap_or(REMOTE_UNKNOWN), note))
-}
 
-fn has_cpus(latencies: &LatencyResult, node: NodeId) -> bool {
-    latencies.hop_classes.iter().any(|it| it.cpu_node == node)
-}
+    fn has_cpus(&self, node: NodeId) -> bool {
+        !self.by_row.row(node).is_empty()
+    }
 
-fn has_memory(latencies: &LatencyResult, node: NodeId) -> bool {
-    let mut classes = latencies.hop_classes.iter();
-    classes.any(|it| it.memory_nodes.contains(node))
-}
+    fn has_memory(&self, node: NodeId) -> bool {
+        self.memory_nodes.contains(node)
+    }
 
-/// The middle of the latencies that nodes have to their own memory.
-fn of_own_memory(latencies: &LatencyResult) -> Option<f64> {
-    let classes = latencies.hop_classes.iter();
-    let own = classes.filter(|it| it.memory_nodes.contains(it.cpu_node));
-    let mut own: Vec<f64> = own.map(|it| it.ns).collect();
-    own.sort_unstable_by(f64::total_cmp);
-    own.get(own.len() / 2).copied()
-}
-
-/// Nodes that have no memory of their own to compare with.
-fn own_memory_notes(latencies: &LatencyResult, nodes: &[NodeId]) -> Vec<String> {
-    let nodes = nodes.iter();
-    let without = nodes.filter(|it| has_cpus(latencies, **it) && !has_memory(latencies, **it));
-    let note = |node| {
-        format!(
-            "node {node} has no memory of its own: its distances are ratios to what other nodes \
-             have to theirs"
-        )
-    };
-    without.map(note).collect()
+    /// Nodes that have no memory of their own to compare with.
+    fn own_memory_notes(&self, nodes: &[NodeId]) -> Vec<String> {
+        let nodes = nodes.iter();
+        let without = nodes.filter(|it| self.has_cpus(**it) && !self.has_memory(**it));
+        let note = |node| {
+            format!(
+                "node {node} has no memory of its own: its distances are ratios to what other \
+                 nodes have to theirs"
+            )
+        };
+        without.map(note).collect()
+    }
 }
 
 /// One distance for both directions of each pair, their mean, and the largest difference between

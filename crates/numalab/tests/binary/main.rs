@@ -19,6 +19,7 @@ mod finished;
 mod first_minutes;
 mod huge_page_pool;
 mod laboratory;
+mod large_matrices;
 mod leftovers;
 mod little_memory;
 mod pasted;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Finding, HopClass, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet,
-    PageWalks,
+    Finding, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet, PageWalks,
 };
 
 use crate::confidence::common_of_cells;
@@ -40,13 +39,8 @@ pub fn latency_text(result: &LatencyResult, options: &TextOptions) -> String {
 }
 
 fn matrix(result: &LatencyResult, options: &TextOptions) -> String {
-    let last_class = |from: NodeId| {
-        let classes = result
-            .hop_classes
-            .iter()
-            .filter(|class| class.cpu_node == from);
-        classes.map(|class| class.class).max()
-    };
+    let classes = result.classes_by_row();
+    let last_class = |from| classes.row(from).iter().map(|class| class.class).max();
     let cell = |from: NodeId, to: NodeId| {
         let text = match result.matrix.cell(from, to) {
             Some(MatrixCell {
@@ -63,8 +57,7 @@ fn matrix(result: &LatencyResult, options: &TextOptions) -> String {
             }
             _ => UNKNOWN.to_owned(),
         };
-        let class = class_of(&result.hop_classes, from, to).map(|class| class.class);
-        let style = match class {
+        let style = match classes.class(from, to).map(|class| class.class) {
             Some(0) => Style::Good,
             Some(class) if class > 1 && Some(class) == last_class(from) => Style::Care,
             _ => Style::Usual,
@@ -72,13 +65,6 @@ fn matrix(result: &LatencyResult, options: &TextOptions) -> String {
         GridCell { text, style }
     };
     grid(&result.matrix, cell, options)
-}
-
-fn class_of(classes: &[HopClass], from: NodeId, to: NodeId) -> Option<&HopClass> {
-    let of_row = classes.iter().filter(|class| class.cpu_node == from);
-    of_row
-        .into_iter()
-        .find(|class| class.memory_nodes.contains(to))
 }
 
 /// Returns notes on the source and the confidence of the figures.
@@ -161,6 +147,7 @@ fn page_walks_sentence(walks: &PageWalks) -> String {
 /// Returns a sentence on the interval that is widest relative to its figure.
 fn widest_interval(result: &LatencyResult) -> Option<String> {
     let mut widest: Option<(f64, String)> = None;
+    let sure = confidence_percent(common_of_cells(&result.matrix));
     for (from, cells) in result.matrix.rows() {
         for (to, cell) in result.matrix.memory_nodes().iter().zip(cells) {
             let (Some(value), Some(low), Some(high)) = (cell.value, cell.low, cell.high) else {
@@ -168,7 +155,6 @@ fn widest_interval(result: &LatencyResult) -> Option<String> {
             };
             let share = (high - low) / value;
             if share.is_finite() && widest.as_ref().is_none_or(|(most, _)| share > *most) {
-                let sure = confidence_percent(common_of_cells(&result.matrix));
                 let (low, high) = (ns(low), ns(high));
                 let sentence = format!(
                     "Widest {sure} interval: {low} to {high} ns, from node {from} to node {to}."

@@ -245,7 +245,7 @@ pub fn loaded_plan(
                 let memory = Allocation::Bind(NodeSet::of(to));
                 let threads = others.iter().map(|cpu| thread(*cpu, memory.clone()));
                 let load = stream_work(places, choice, threads.collect(), bytes);
-                let chase = chase(host.topology, places, *node, to);
+                let chase = chase(places, *node, to);
                 cases.extend(ladder(*node, to, *measuring, &chase, &load));
             }
             Err(reason) => skipped.push(SkippedCase::without_advice(name, reason)),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use judgement::{BandwidthInput, findings};
 use model::{
     BandwidthMethod, BandwidthResult, Case, LoadLadder, LoadPoint, LoadedLatency, MatrixCell,
-    NodeId, NodeSet, Run, StreamWork, ThreadPoint, ThreadSweep, Topology, Trial, WholeMachine,
+    NodeId, NodeSet, NodesOfCpus, Run, StreamWork, ThreadPoint, ThreadSweep, Trial, WholeMachine,
     Work,
 };
 
@@ -72,8 +72,10 @@ fn add_bandwidths(result: &mut BandwidthResult, run: &Run) {
         .filter_map(|skipped| Some((cell_of(&skipped.case)?, MatrixCell::absent(&skipped.reason))));
     result.matrix = matrix_of(measured.chain(skipped).collect());
     result.method = method(run);
-    result.sweeps = sweeps(run, topology);
-    let whole = run.cases.iter().filter_map(|case| whole_machine(case, run));
+    let nodes = topology.nodes_of_cpus();
+    result.sweeps = sweeps(run, &nodes);
+    let cases = run.cases.iter();
+    let whole = cases.filter_map(|case| whole_machine(case, &nodes));
     result.whole_machine = whole.collect();
 }
 
@@ -99,7 +101,7 @@ fn method(run: &Run) -> Option<BandwidthMethod> {
 
 /// Returns the sweeps of the thread count on nodes with local memory; the matrix cell has the point
 /// with all threads.
-fn sweeps(run: &Run, topology: &Topology) -> Vec<ThreadSweep> {
+fn sweeps(run: &Run, nodes: &NodesOfCpus) -> Vec<ThreadSweep> {
     let mut points: BTreeMap<NodeId, Vec<(u32, f64)>> = BTreeMap::new();
     let mut has_sweep: NodeSet = NodeSet::new();
     for case in &run.cases {
@@ -110,7 +112,7 @@ fn sweeps(run: &Run, topology: &Topology) -> Vec<ThreadSweep> {
         if !is_cell && !case.plan.name.starts_with("threads-") {
             continue;
         }
-        let nodes = nodes_of(&case.plan, topology).filter(|(from, to)| from == to);
+        let nodes = nodes_of(&case.plan, nodes).filter(|(from, to)| from == to);
         let (Some((node, _)), Some(rate)) = (nodes, cell(case).value) else {
             continue;
         };
@@ -139,19 +141,18 @@ fn sweeps(run: &Run, topology: &Topology) -> Vec<ThreadSweep> {
     sweeps.collect()
 }
 
-fn whole_machine(case: &Case, run: &Run) -> Option<WholeMachine> {
+fn whole_machine(case: &Case, nodes: &NodesOfCpus) -> Option<WholeMachine> {
     let Work::Stream(work) = &case.plan.work else {
         return None;
     };
     let (_, memory) = WHOLE_MACHINE
         .into_iter()
         .find(|(name, _)| *name == case.plan.name)?;
-    let topology = run.topology()?;
-    let nodes = work.threads.iter();
+    let threads = work.threads.iter();
     Some(WholeMachine {
         memory,
-        cpu_nodes: nodes
-            .filter_map(|thread| topology.node_of_cpu(thread.cpu))
+        cpu_nodes: threads
+            .filter_map(|thread| nodes.node(thread.cpu))
             .collect(),
         threads: u32::try_from(work.threads.len()).unwrap_or(u32::MAX),
         bytes_per_s: cell(case).value?,
@@ -164,12 +165,14 @@ fn ladders(run: &Run) -> Vec<LoadLadder> {
     let Some(topology) = run.topology() else {
         return Vec::new();
     };
+    let nodes_of_cpus = topology.nodes_of_cpus();
     let mut ladders: BTreeMap<(NodeId, NodeId), LoadLadder> = BTreeMap::new();
     for case in &run.cases {
         let Work::LoadedLatency(work) = &case.plan.work else {
             continue;
         };
-        let (Some(nodes), Some(point)) = (nodes_of(&case.plan, topology), rung(case, work)) else {
+        let nodes = nodes_of(&case.plan, &nodes_of_cpus);
+        let (Some(nodes), Some(point)) = (nodes, rung(case, work)) else {
             continue;
         };
         let ladder = ladders.entry(nodes).or_insert_with(|| LoadLadder {
@@ -180,7 +183,7 @@ fn ladders(run: &Run) -> Vec<LoadLadder> {
             points: Vec::new(),
         });
         let threads = work.load.threads.iter();
-        let nodes = threads.filter_map(|thread| topology.node_of_cpu(thread.cpu));
+        let nodes = threads.filter_map(|thread| nodes_of_cpus.node(thread.cpu));
         ladder.load_nodes = ladder.load_nodes.union(&nodes.collect());
         let threads = u32::try_from(work.load.threads.len()).unwrap_or(u32::MAX);
         ladder.load_threads = ladder.load_threads.max(threads);

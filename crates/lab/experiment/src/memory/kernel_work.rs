@@ -1,6 +1,6 @@
 //! The work of measuring kernels: a pointer chase, and threads that move bytes.
 
-use model::{CpuSet, MemoryLatency, NodeId, StreamKernel, StreamThreadPlan, StreamWork, Topology};
+use model::{MemoryLatency, NodeId, StreamKernel, StreamThreadPlan, StreamWork};
 
 use super::places::MemoryPlaces;
 
@@ -21,24 +21,14 @@ pub struct BandwidthChoice {
 }
 
 /// Plans the pointer chase from one node to another.
-pub(crate) fn chase(
-    topology: &Topology,
-    places: &MemoryPlaces,
-    from: NodeId,
-    to: NodeId,
-) -> MemoryLatency {
-    let resting = [from];
+pub(crate) fn chase(places: &MemoryPlaces, from: NodeId, to: NodeId) -> MemoryLatency {
     let (windows, window_ns) = match places.emulated {
         true => (3, kernels::WINDOW_NS / 4),
         false => (kernels::WINDOWS, kernels::WINDOW_NS),
     };
-    let awake = match places.emulated {
-        true => CpuSet::new(),
-        false => kernels::cpus_to_keep_awake(topology, &resting, &places.allowed),
-    };
     MemoryLatency {
         home_cpu: places.home_cpu(to, places.measuring[&from]),
-        awake_cpus: awake,
+        awake_cpus: places.awake.get(&from).cloned().unwrap_or_default(),
         page_kind: Some(places.page_kind),
         working_set_bytes: places.working_set_bytes,
         by_tlb_groups: true,

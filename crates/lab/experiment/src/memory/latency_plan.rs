@@ -2,7 +2,7 @@
 
 use model::{
     ByteSize, CasePlan, CpuId, CpuSet, DepthCurve, LineTransfers, Metric, NodeId, NodeSet,
-    PageKind, Topology, Work,
+    PageKind, Work,
 };
 
 use super::kernel_work::chase;
@@ -40,14 +40,14 @@ pub enum CurvePairs {
 ///
 /// # Errors
 /// When no cell can be measured.
-pub fn latency_plan(host: &Host<'_>, places: &MemoryPlaces) -> Result<Plan, Cannot> {
+pub fn latency_plan(places: &MemoryPlaces) -> Result<Plan, Cannot> {
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
     for (from, to) in places.pairs() {
         let name = names::of_cell(from, to);
         match places.without_room.get(&to) {
             Some(reason) => skipped.push(SkippedCase::without_advice(name, reason.clone())),
-            None => cases.push(cell(host.topology, places, from, to, name)),
+            None => cases.push(cell(places, from, to, name)),
         }
     }
     if let Some(walks) = cases.first().map(page_walks) {
@@ -63,19 +63,13 @@ pub fn latency_plan(host: &Host<'_>, places: &MemoryPlaces) -> Result<Plan, Cann
     )
 }
 
-fn cell(
-    topology: &Topology,
-    places: &MemoryPlaces,
-    from: NodeId,
-    to: NodeId,
-    name: String,
-) -> CasePlan {
+fn cell(places: &MemoryPlaces, from: NodeId, to: NodeId, name: String) -> CasePlan {
     let cpu = places.measuring[&from];
     CasePlan {
         name,
         about: format!("CPU {cpu} of node {from} and memory of node {to}"),
         placement: place(CpuSet::of(cpu), NodeSet::of(to)),
-        work: Work::MemoryLatency(chase(topology, places, from, to)),
+        work: Work::MemoryLatency(chase(places, from, to)),
     }
 }
 

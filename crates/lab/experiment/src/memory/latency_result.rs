@@ -1,11 +1,11 @@
 //! Results of latency runs: the matrix with its hop classes and findings, curves, transfers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use judgement::{LatencyInput, findings, hops};
 use model::{
     Case, CpuId, CurvePoint, DistanceTable, KernelFigures, LatencyCurve, LatencyMethod,
-    LatencyResult, MatrixCell, NodeId, NodeMatrix, Outcome, PageWalks, Run, Topology,
+    LatencyResult, MatrixCell, NodeId, NodeMatrix, NodesOfCpus, Outcome, PageWalks, Run,
     TransferMatrix, Trial, Work,
 };
 
@@ -26,8 +26,9 @@ pub fn latency_result(runs: &[Run]) -> LatencyResult {
         if run.cases.iter().any(is_chase) {
             add_matrix(&mut result, run);
         }
+        let nodes = topology.nodes_of_cpus();
         for case in &run.cases {
-            result.curves.extend(curve(case, topology));
+            result.curves.extend(curve(case, &nodes));
             result.transfers.extend(transfers(case));
         }
     }
@@ -83,13 +84,14 @@ fn add_matrix(result: &mut LatencyResult, run: &Run) {
     let Some(topology) = run.topology() else {
         return;
     };
+    let nodes = topology.nodes_of_cpus();
     let cells = run
         .cases
         .iter()
         .filter(|case| is_chase(case) && !shows_page_walks(case));
     let measured: Vec<((NodeId, NodeId), MatrixCell)> = cells
         .clone()
-        .filter_map(|case| Some((nodes_of(&case.plan, topology)?, cell(case))))
+        .filter_map(|case| Some((nodes_of(&case.plan, &nodes)?, cell(case))))
         .collect();
     let skipped = run
         .skipped
@@ -98,20 +100,16 @@ fn add_matrix(result: &mut LatencyResult, run: &Run) {
     result.matrix = matrix_of(measured.into_iter().chain(skipped).collect());
     result.method = method(run, cells);
     let walks = run.cases.iter().find(|case| shows_page_walks(case));
-    result.page_walks = walks.and_then(|walks| page_walks(walks, &result.matrix, run));
+    result.page_walks = walks.and_then(|walks| page_walks(walks, &result.matrix, &nodes));
 }
 
 /// Returns the matrix of these cells; all other cells of its rows and columns are empty.
 pub(crate) fn matrix_of(cells: Vec<((NodeId, NodeId), MatrixCell)>) -> NodeMatrix {
     let rows: BTreeSet<NodeId> = cells.iter().map(|((from, _), _)| *from).collect();
     let columns: BTreeSet<NodeId> = cells.iter().map(|((_, to), _)| *to).collect();
-    let (rows, columns): (Vec<_>, Vec<_>) =
-        (rows.into_iter().collect(), columns.into_iter().collect());
-    let mut matrix = NodeMatrix::empty(rows.clone(), columns.clone());
+    let mut matrix = NodeMatrix::empty(rows.into_iter().collect(), columns.into_iter().collect());
     for ((from, to), cell) in cells {
-        let row = rows.iter().position(|node| *node == from);
-        let column = columns.iter().position(|node| *node == to);
-        if let (Some(row), Some(column)) = (row, column) {
+        if let Some((row, column)) = matrix.place(from, to) {
             *matrix.cell_mut(row, column) = cell;
         }
     }
@@ -155,8 +153,8 @@ pub(crate) fn kernel_figures(trial: &Trial) -> Option<&KernelFigures> {
     trial.measured.as_ref()?.kernel.as_ref()
 }
 
-fn page_walks(case: &Case, matrix: &NodeMatrix, run: &Run) -> Option<PageWalks> {
-    let (cpu_node, memory_node) = nodes_of(&case.plan, run.topology()?)?;
+fn page_walks(case: &Case, matrix: &NodeMatrix, nodes: &NodesOfCpus) -> Option<PageWalks> {
+    let (cpu_node, memory_node) = nodes_of(&case.plan, nodes)?;
     let first = case.trials.iter().find(|it| it.valid_value().is_some())?;
     let with = cell(case);
     Some(PageWalks {
@@ -175,11 +173,11 @@ fn page_walks(case: &Case, matrix: &NodeMatrix, run: &Run) -> Option<PageWalks> 
     })
 }
 
-fn curve(case: &Case, topology: &Topology) -> Option<LatencyCurve> {
+fn curve(case: &Case, nodes: &NodesOfCpus) -> Option<LatencyCurve> {
     let Work::DepthCurve(_) = &case.plan.work else {
         return None;
     };
-    let (cpu_node, memory_node) = nodes_of(&case.plan, topology)?;
+    let (cpu_node, memory_node) = nodes_of(&case.plan, nodes)?;
     let valid: Vec<&Trial> = case
         .trials
         .iter()
@@ -219,14 +217,19 @@ fn transfers(case: &Case) -> Option<TransferMatrix> {
     let home_node = case.plan.placement.memory_nodes.as_ref()?.first()?;
     let cpus: Vec<CpuId> = case.plan.placement.cpus.as_ref()?.iter().collect();
     let valid = case.trials.iter().filter(|it| it.valid_value().is_some());
-    let rounds: Vec<&KernelFigures> = valid.filter_map(kernel_figures).collect();
-    let of_pair = |from: CpuId, to: CpuId| {
-        let pairs = rounds.iter().flat_map(|round| &round.transfers);
-        let pairs =
-            pairs.filter(|it| (it.from, it.to) == (from, to) || (it.from, it.to) == (to, from));
-        let medians = pairs.filter_map(|pair| stats::median(&pair.windows));
-        stats::median(&medians.collect::<Vec<f64>>())
-    };
+    let mut medians: BTreeMap<(CpuId, CpuId), Vec<f64>> = BTreeMap::new();
+    for pair in valid
+        .filter_map(kernel_figures)
+        .flat_map(|it| &it.transfers)
+    {
+        let cpus = (pair.from.min(pair.to), pair.from.max(pair.to));
+        medians
+            .entry(cpus)
+            .or_default()
+            .extend(stats::median(&pair.windows));
+    }
+    let of_pair =
+        |from: CpuId, to: CpuId| stats::median(medians.get(&(from.min(to), from.max(to)))?);
     let ns = cpus.iter().map(|from| {
         let row = cpus.iter().map(|to| of_pair(*from, *to));
         row.collect()

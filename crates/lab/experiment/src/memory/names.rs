@@ -1,7 +1,7 @@
 //! Names of the experiments that measure memory itself, as stored in runs, and of their cases,
 //! which encode a pair of nodes. For a skipped case the name is the only record of the pair.
 
-use model::{CasePlan, NodeId, Run, Topology};
+use model::{CasePlan, NodeId, NodesOfCpus, Run};
 
 /// Latency from every node to every node.
 pub const LATENCY: &str = "latency";
@@ -37,10 +37,10 @@ pub(crate) fn cell_of(name: &str) -> Option<(NodeId, NodeId)> {
 }
 
 /// Returns the requested CPU node and memory node of a case.
-pub(crate) fn nodes_of(plan: &CasePlan, topology: &Topology) -> Option<(NodeId, NodeId)> {
+pub(crate) fn nodes_of(plan: &CasePlan, nodes: &NodesOfCpus) -> Option<(NodeId, NodeId)> {
     let cpu = plan.placement.cpus.as_ref()?.first()?;
     let memory_node = plan.placement.memory_nodes.as_ref()?.first()?;
-    Some((topology.node_of_cpu(cpu)?, memory_node))
+    Some((nodes.node(cpu)?, memory_node))
 }
 
 #[cfg(test)]

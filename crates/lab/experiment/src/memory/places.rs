@@ -2,6 +2,7 @@
 //! what fits.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use model::{ByteSize, Cache, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement};
 
@@ -35,8 +36,8 @@ pub struct MemoryPlaces {
     pub page_kind: PageKind,
     /// Whether the machine is emulated.
     pub emulated: bool,
-    /// All usable CPUs.
-    pub(crate) allowed: CpuSet,
+    /// The CPUs that are kept busy while the CPU of a node measures; none on an emulated machine.
+    pub(crate) awake: BTreeMap<NodeId, Arc<CpuSet>>,
 }
 
 impl MemoryPlaces {
@@ -77,6 +78,11 @@ impl MemoryPlaces {
         }
         let (last_cache_bytes, cpus_per_cache) = last_cache(host, measuring.values());
         let emulated = topology.emulated == Some(true);
+        let keep_awake = kernels::cpus_to_keep_awake(topology, &allowed);
+        let nodes = measuring.keys().filter(|_| !emulated);
+        let awake = nodes
+            .map(|node| (*node, Arc::new(keep_awake(*node))))
+            .collect();
         let working_set_bytes = match emulated {
             true => EMULATED_BYTES,
             false => kernels::memory_working_set_bytes(last_cache_bytes),
@@ -92,7 +98,7 @@ impl MemoryPlaces {
             cpus_per_cache,
             page_kind: PageKind::Small,
             emulated,
-            allowed,
+            awake,
         };
         places.note_room(host);
         Ok(places)

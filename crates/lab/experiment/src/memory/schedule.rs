@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use kernels::FoundWorkingSet;
-use model::{CasePlan, DistanceTable, MemoryLatency, NodeId, PageKind, StreamWork, Topology, Work};
+use model::{CasePlan, MemoryLatency, NodeId, NodesOfCpus, PageKind, StreamWork, Topology, Work};
 
 use super::latency_plan::latency_plan;
 use super::names;
@@ -71,12 +71,12 @@ impl StepCosts {
     }
 
     /// Returns the estimated seconds of one trial of a case.
-    pub fn trial_s(&self, case: &CasePlan, topology: &Topology) -> f64 {
+    fn trial_s(&self, case: &CasePlan, machine: &Distances<'_>) -> f64 {
         match &case.work {
-            Work::MemoryLatency(work) => self.chase_s(case, work, topology, 1.0),
+            Work::MemoryLatency(work) => self.chase_s(case, work, machine, 1.0),
             Work::Stream(work) => stream_s(work),
             Work::LoadedLatency(work) => {
-                self.chase_s(case, &work.chase, topology, LAP_UNDER_LOAD) + stream_s(&work.load)
+                self.chase_s(case, &work.chase, machine, LAP_UNDER_LOAD) + stream_s(&work.load)
             }
             Work::DepthCurve(work) => gib(work.bytes_max) * CURVE_S_PER_GIB,
             Work::LineTransfers(work) => {
@@ -93,7 +93,7 @@ impl StepCosts {
         &self,
         case: &CasePlan,
         work: &MemoryLatency,
-        topology: &Topology,
+        machine: &Distances<'_>,
         lap_factor: f64,
     ) -> f64 {
         let share = work.working_set_bytes as f64 / self.bytes.max(1) as f64;
@@ -101,31 +101,45 @@ impl StepCosts {
             Some(PageKind::Small) => PREPARE_SMALL,
             _ => 1.0,
         };
-        let nodes = names::nodes_of(case, topology);
-        let home = topology.node_of_cpu(work.home_cpu);
+        let nodes = names::nodes_of(case, &machine.nodes_of_cpus);
+        let home = machine.nodes_of_cpus.node(work.home_cpu);
         let from_home = home.zip(nodes.map(|(_, to)| to));
         let lap_s = match work.first_visits {
             true => 0.0,
-            false => self.lap_s * share * times_local(nodes, topology) * lap_factor,
+            false => self.lap_s * share * machine.times_local(nodes) * lap_factor,
         };
         let windows_s = f64::from(work.windows) * work.window_ns as f64 / 1e9 * WINDOWS_FACTOR;
-        self.prepare_s * share * pages * times_local(from_home, topology) + lap_s + windows_s
+        self.prepare_s * share * pages * machine.times_local(from_home) + lap_s + windows_s
     }
 
     /// Returns the estimated seconds of one round of a plan: each of its cases once.
     pub fn round_s(&self, plan: &Plan, topology: &Topology) -> f64 {
+        let machine = Distances::of(topology);
         let cases = plan.cases.iter();
-        cases.map(|case| self.trial_s(case, topology)).sum()
+        cases.map(|case| self.trial_s(case, &machine)).sum()
     }
 }
 
-/// Returns the firmware's distance as a multiple of the local one; 1 where it is unknown.
-fn times_local(nodes: Option<(NodeId, NodeId)>, topology: &Topology) -> f64 {
-    let table = DistanceTable::of(topology);
-    let distance = table
-        .zip(nodes)
-        .and_then(|(table, (from, to))| table.distance(from, to));
-    distance.map_or(1.0, |distance| f64::from(distance) / DISTANCE_LOCAL)
+/// How far the memory of a machine is from its CPUs.
+struct Distances<'t> {
+    topology: &'t Topology,
+    nodes_of_cpus: NodesOfCpus,
+}
+
+impl<'t> Distances<'t> {
+    fn of(topology: &'t Topology) -> Self {
+        Distances {
+            topology,
+            nodes_of_cpus: topology.nodes_of_cpus(),
+        }
+    }
+
+    /// Returns the firmware's distance from the node of a CPU as a multiple of the local one; 1
+    /// where it is unknown.
+    fn times_local(&self, nodes: Option<(NodeId, NodeId)>) -> f64 {
+        let distance = nodes.and_then(|(from, to)| self.topology.distance(from, to));
+        distance.map_or(1.0, |distance| f64::from(distance) / DISTANCE_LOCAL)
+    }
 }
 
 fn stream_s(work: &StreamWork) -> f64 {
@@ -164,7 +178,7 @@ pub fn matrix_within(
     limit_s: f64,
     rounds: RangeInclusive<u32>,
 ) -> Result<(Plan, u32), Cannot> {
-    let plan = latency_plan(host, places)?;
+    let plan = latency_plan(places)?;
     let round_s = costs.round_s(&plan, host.topology);
     let has_time = |rounds: u32| round_s * f64::from(rounds) <= limit_s * LIMIT_SHARE;
     let (least, most) = rounds.into_inner();
@@ -175,7 +189,7 @@ pub fn matrix_within(
         return Ok((plan, least));
     }
     places.time_first_visits(host);
-    let mut plan = latency_plan(host, places)?;
+    let mut plan = latency_plan(places)?;
     plan.notes.push(format!(
         "{least} rounds with laps would take about {:.0} s: only lines are timed that no cache has \
          held since they were flushed; --within gives more time",
@@ -186,7 +200,7 @@ pub fn matrix_within(
 
 #[cfg(test)]
 mod tests {
-    use model::{CasePlan, Evidence, Measured, Outcome, Phase, Topology, Trial};
+    use model::{CasePlan, Evidence, Measured, Outcome, Phase, Trial};
     use stats::Generator;
 
     use super::*;
@@ -201,7 +215,7 @@ mod tests {
     struct Slow<'t> {
         clock: SimulatedClock,
         costs: StepCosts,
-        topology: &'t Topology,
+        distances: Distances<'t>,
         noise: Generator,
     }
 
@@ -214,7 +228,7 @@ mod tests {
             _cancel: &Cancel,
         ) -> Result<Trial, WorkloadError> {
             self.clock
-                .advance(1.2 * self.costs.trial_s(case, self.topology));
+                .advance(1.2 * self.costs.trial_s(case, &self.distances));
             Ok(Trial {
                 round: spec.round,
                 outcome: Outcome::Valid,
@@ -253,7 +267,7 @@ mod tests {
         let mut workload = Slow {
             clock: clock.clone(),
             costs,
-            topology: &machine,
+            distances: Distances::of(&machine),
             noise: Generator::new(1, 0),
         };
         let request = RunRequest {
@@ -299,12 +313,12 @@ mod tests {
         let host = Host::new(&machine);
         let mut places = MemoryPlaces::of(&host, None).unwrap();
         places.page_kind = PageKind::Transparent;
-        let plan = latency_plan(&host, &places).unwrap();
+        let plan = latency_plan(&places).unwrap();
         let costs = StepCosts::stated();
         let trials: Vec<f64> = plan
             .cases
             .iter()
-            .map(|case| costs.trial_s(case, &machine))
+            .map(|case| costs.trial_s(case, &Distances::of(&machine)))
             .collect();
         let [local, far, _, _, walks] = trials[..] else {
             panic!("{trials:?}");

@@ -22,7 +22,7 @@ fn places(machine: &Topology) -> MemoryPlaces {
 }
 
 fn latency(machine: &Topology) -> Plan {
-    latency_plan(&Host::new(machine), &places(machine)).unwrap()
+    latency_plan(&places(machine)).unwrap()
 }
 
 fn names(plan: &Plan) -> Vec<&str> {

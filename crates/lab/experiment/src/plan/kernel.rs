@@ -50,7 +50,7 @@ pub(super) fn plan_kernel(
                 home_cpu: places.home_cpu(node, first),
                 page_kind: Some(page_kind),
                 working_set_bytes: bytes,
-                ..chase(host.topology, &places, from.unwrap_or(node), node)
+                ..chase(&places, from.unwrap_or(node), node)
             };
             let placement = place(CpuSet::of(first), NodeSet::of(node));
             (placement, Work::MemoryLatency(chase), bytes)

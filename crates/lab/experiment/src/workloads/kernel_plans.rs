@@ -29,7 +29,7 @@ pub(crate) fn cell_plan(
         cpu,
         nodes: MemoryNodes::Bind(node),
         home_cpu: work.home_cpu,
-        awake_cpus: work.awake_cpus.clone(),
+        awake_cpus: work.awake_cpus.as_ref().clone(),
         pages: pages(work.page_kind),
         working_set_bytes: bytes(work.working_set_bytes)?,
         by_tlb_groups: work.by_tlb_groups,

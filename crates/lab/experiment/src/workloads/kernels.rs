@@ -339,6 +339,8 @@ impl KernelWorkload {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use linux::Root;
     use model::{
         CasePlan, CpuId, CpuSet, Mechanism, MemoryLatency, NodeId, NodeSet, Outcome, Placement,
@@ -359,7 +361,7 @@ mod tests {
             },
             work: Work::MemoryLatency(MemoryLatency {
                 home_cpu: cpu,
-                awake_cpus: CpuSet::new(),
+                awake_cpus: Arc::default(),
                 page_kind: None,
                 working_set_bytes: 64 << 10,
                 by_tlb_groups: true,

@@ -64,24 +64,23 @@ pub fn bandwidths_of_file(file: &TextFile) -> Result<MatrixFile, Error> {
         }
     }
     let figure = |rows: Option<&Rows<f64>>, row: usize, column: usize| rows?[row][column];
-    let reason = |cpu_node: NodeId, memory_node: NodeId| {
-        let mut all = document.not_measured.iter();
-        let of_cell = all.find(|it| it.cpu_node == cpu_node && it.memory_node == memory_node);
-        of_cell.and_then(|it| it.reason.clone())
-    };
     let mut matrix = NodeMatrix::empty(cpu_nodes.clone(), memory_nodes.clone());
-    for (row, cpu_node) in cpu_nodes.iter().enumerate() {
-        for (column, memory_node) in memory_nodes.iter().enumerate() {
-            let value = document.bytes_per_s[row][column];
+    for (row, cells) in document.bytes_per_s.iter().enumerate() {
+        for (column, value) in cells.iter().copied().enumerate() {
             *matrix.cell_mut(row, column) = MatrixCell {
                 value,
                 low: figure(document.bytes_per_s_low.as_ref(), row, column),
                 high: figure(document.bytes_per_s_high.as_ref(), row, column),
                 confidence: document.confidence,
                 values: u32::from(value.is_some()),
-                absent_because: reason(*cpu_node, *memory_node),
                 ..MatrixCell::default()
             };
+        }
+    }
+    for cell in document.not_measured {
+        if let Some((row, column)) = matrix.place(cell.cpu_node, cell.memory_node) {
+            let absent_because = &mut matrix.cell_mut(row, column).absent_because;
+            *absent_because = absent_because.take().or(cell.reason);
         }
     }
     let machine = document.machine;

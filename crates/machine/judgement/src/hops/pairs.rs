@@ -1,6 +1,6 @@
 //! The pairs of nodes that a finding applies to, in few words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{NodeId, NodeSet};
 
@@ -11,7 +11,7 @@ const GROUPS_MAX: usize = 8;
 
 /// Pairs of nodes, by the node they start from.
 #[derive(Debug, Default)]
-pub(crate) struct Pairs(BTreeMap<NodeId, NodeSet>);
+pub(crate) struct Pairs(BTreeMap<NodeId, BTreeSet<NodeId>>);
 
 impl Pairs {
     pub(crate) fn insert(&mut self, from: NodeId, to: NodeId) {
@@ -24,7 +24,7 @@ impl Pairs {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
         let rows = self.0.iter();
-        rows.flat_map(|(from, to)| to.iter().map(move |to| (*from, to)))
+        rows.flat_map(|(from, to)| to.iter().map(move |to| (*from, *to)))
     }
 
     /// `from node 0 to nodes 2-3, from nodes 1,4 to node 0`: nodes that lead to the same nodes are
@@ -39,9 +39,11 @@ impl Pairs {
     }
 
     fn text(&self, before: &str, amid: &str) -> String {
-        let mut groups: Vec<(NodeSet, &NodeSet)> = Vec::new();
+        let mut places: BTreeMap<&BTreeSet<NodeId>, usize> = BTreeMap::new();
+        let mut groups: Vec<(NodeSet, &BTreeSet<NodeId>)> = Vec::new();
         for (from, to) in &self.0 {
-            match groups.iter_mut().find(|(_, same)| *same == to) {
+            let place = *places.entry(to).or_insert(groups.len());
+            match groups.get_mut(place) {
                 Some((all, _)) => {
                     all.insert(*from);
                 }
@@ -54,7 +56,8 @@ impl Pairs {
             .map(|(from, _)| from.len())
             .sum();
         let shown = groups.iter().take(GROUPS_MAX).map(|(from, to)| {
-            let (from, to) = (figures::nodes(from), figures::nodes(to));
+            let to: NodeSet = to.iter().copied().collect();
+            let (from, to) = (figures::nodes(from), figures::nodes(&to));
             format!("{before} {from} {amid} {to}")
         });
         let mut text = shown.collect::<Vec<_>>().join(", ");

@@ -124,64 +124,91 @@ fn add_hidden_hops(cpu_node: NodeId, row: &[Placed], hidden: &mut HiddenHops) {
         classes.entry(placed.class).or_default().push(placed);
     }
     for (distance, classes) in by_distance {
-        let mut classes = classes.values();
+        let mut classes = classes.into_values();
         let Some(nearest) = classes.next() else {
             continue;
         };
+        let mut ns = Range::default();
+        ns.extend(nearest.iter().map(|placed| placed.measured.ns));
         for (hop, further) in classes.enumerate() {
             let all = hidden.entry((distance, hop)).or_default();
-            all.add(cpu_node, further, nearest);
+            all.add(cpu_node, further, ns);
         }
     }
 }
 
+/// What nodes measured, by their distances.
+type Figures = BTreeMap<u32, Range>;
+
 fn add_understated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
-    let is_before =
-        |near: &Placed, far: &Placed| near.distance < far.distance && near.class > far.class;
+    // Of the classes before, which are nearer.
+    let mut before = Figures::new();
     for class in classes(row) {
-        let wrong = row.iter().filter(|near| {
-            let is_wrong = row.iter().any(|far| is_before(near, far));
-            near.class == class && near.measured.node != cpu_node && is_wrong
-        });
-        let wrong: Vec<&Placed> = wrong.collect();
-        let nearer = row
-            .iter()
-            .filter(|far| wrong.iter().any(|near| is_before(near, far)));
-        add(cpu_node, &wrong, &nearer.collect::<Vec<_>>(), all);
+        let farthest = before.keys().next_back().copied();
+        let is_wrong = |near: &&Placed| {
+            near.measured.node != cpu_node && farthest.is_some_and(|far| near.distance < far)
+        };
+        let wrong: Vec<&Placed> = class.iter().filter(is_wrong).collect();
+        if let Some(least) = wrong.iter().map(|near| near.distance).min() {
+            let nearer = before.range(least + 1..);
+            let nearer = nearer.map(|(distance, ns)| (*distance, *ns)).collect();
+            add(cpu_node, &wrong, &nearer, all);
+        }
+        add_figures(&mut before, class);
     }
 }
 
 fn add_overstated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     for class in classes(row) {
-        let members = row.iter().filter(|placed| placed.class == class);
-        let nearest = members.clone().map(|placed| placed.distance).min();
-        let (alike, wrong): (Vec<&Placed>, Vec<&Placed>) =
-            members.partition(|placed| Some(placed.distance) == nearest);
-        add(cpu_node, &wrong, &alike, all);
+        let nearest = class.iter().map(|placed| placed.distance).min();
+        let (alike, wrong): (Vec<&Placed>, Vec<&Placed>) = class
+            .iter()
+            .partition(|placed| Some(placed.distance) == nearest);
+        let mut figures = Figures::new();
+        add_figures(&mut figures, alike);
+        add(cpu_node, &wrong, &figures, all);
     }
 }
 
-fn add(cpu_node: NodeId, wrong: &[&Placed], others: &[&Placed], all: &mut ByDistances) {
+fn add_figures<'p>(figures: &mut Figures, of: impl IntoIterator<Item = &'p Placed>) {
+    for placed in of {
+        let range = figures.entry(placed.distance).or_default();
+        range.add(placed.measured.ns);
+    }
+}
+
+fn add(cpu_node: NodeId, wrong: &[&Placed], others: &Figures, all: &mut ByDistances) {
     if wrong.is_empty() {
         return;
     }
-    let distances = |of: &[&Placed]| of.iter().map(|placed| placed.distance).collect();
-    let key = (distances(wrong), distances(others));
-    all.entry(key).or_default().add(cpu_node, wrong, others);
+    let distances = wrong.iter().map(|placed| placed.distance).collect();
+    let mut ns = Range::default();
+    for range in others.values() {
+        ns.extend([range.low, range.high]);
+    }
+    let key = (distances, others.keys().copied().collect());
+    let misplaced = all.entry(key).or_default();
+    misplaced.add(cpu_node, wrong.iter().copied(), ns);
 }
 
 impl Misplaced {
-    fn add(&mut self, cpu_node: NodeId, wrong: &[&Placed], others: &[&Placed]) {
+    /// Adds nodes, and what those that they are compared with measured.
+    fn add<'p>(
+        &mut self,
+        cpu_node: NodeId,
+        wrong: impl IntoIterator<Item = &'p Placed>,
+        others: Range,
+    ) {
+        let mut ns = Range::default();
         for placed in wrong {
             self.pairs.insert(cpu_node, placed.measured.node);
+            ns.add(placed.measured.ns);
         }
-        self.wrong.extend(wrong.iter().map(|it| it.measured.ns));
-        self.others.extend(others.iter().map(|it| it.measured.ns));
-        let shares = wrong.iter().flat_map(|wrong| {
-            let shares = others.iter();
-            shares.map(|other| wrong.measured.ns / other.measured.ns - 1.0)
-        });
-        self.more.extend(shares);
+        self.wrong.extend([ns.low, ns.high]);
+        self.others.extend([others.low, others.high]);
+        // The least and the most of all pairs.
+        self.more.add(ns.low / others.high - 1.0);
+        self.more.add(ns.high / others.low - 1.0);
     }
 }
 
@@ -200,9 +227,9 @@ impl WrongOrder {
     }
 }
 
-/// The classes of a row.
-fn classes(row: &[Placed]) -> BTreeSet<usize> {
-    row.iter().map(|placed| placed.class).collect()
+/// The classes of a row, the nearest first.
+fn classes(row: &[Placed]) -> impl Iterator<Item = &[Placed]> {
+    row.chunk_by(|one, other| one.class == other.class)
 }
 
 /// The distance of all pairs of different nodes, if they all have the same.

@@ -75,16 +75,8 @@ pub(crate) fn matrix(parts: &MatrixParts<'_>) -> Result<NodeMatrix, Error> {
 
 /// Adds the reasons and marks of single cells.
 fn mark(matrix: &mut NodeMatrix, parts: &MatrixParts<'_>) {
-    let place = |cell: &CellReason| {
-        let row = parts
-            .cpu_nodes
-            .iter()
-            .position(|node| *node == cell.cpu_node)?;
-        let mut columns = parts.memory_nodes.iter();
-        Some((row, columns.position(|node| *node == cell.memory_node)?))
-    };
     for cell in parts.not_measured {
-        if let Some((row, column)) = place(cell) {
+        if let Some((row, column)) = matrix.place(cell.cpu_node, cell.memory_node) {
             matrix
                 .cell_mut(row, column)
                 .absent_because
@@ -92,7 +84,7 @@ fn mark(matrix: &mut NodeMatrix, parts: &MatrixParts<'_>) {
         }
     }
     for cell in parts.unsteady {
-        if let Some((row, column)) = place(cell) {
+        if let Some((row, column)) = matrix.place(cell.cpu_node, cell.memory_node) {
             matrix.cell_mut(row, column).is_unsteady = true;
         }
     }

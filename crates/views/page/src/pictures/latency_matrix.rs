@@ -50,6 +50,7 @@ fn measured(result: &LatencyResult, order: &Ordered) -> HeatMap {
     let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), ns| {
         (low.min(ns), high.max(ns))
     });
+    let classes = result.classes_by_row();
     let is_large = order.rows.len().max(order.columns.len()) > FIGURES_MAX / 4;
     let figure = |ns: f64| match figure_of_ns(ns) {
         // Tenths do not fit into many cells; they are in the table.
@@ -57,7 +58,7 @@ fn measured(result: &LatencyResult, order: &Ordered) -> HeatMap {
         text => text,
     };
     let cell = |from: NodeId, to: NodeId, cell: Option<&MatrixCell>| {
-        let class = hop_class(result, from, to);
+        let class = classes.class(from, to).map(|class| class.class);
         let value = cell.and_then(|cell| cell.value);
         HeatCell {
             // Bright is near.
@@ -115,12 +116,6 @@ fn title(from: NodeId, to: NodeId, cell: Option<&MatrixCell>, class: Option<u32>
         title.push_str(", unsteady");
     }
     title
-}
-
-fn hop_class(result: &LatencyResult, from: NodeId, to: NodeId) -> Option<u32> {
-    let mut classes = result.hop_classes.iter();
-    let class = classes.find(|it| it.cpu_node == from && it.memory_nodes.contains(to));
-    class.map(|class| class.class)
 }
 
 /// The latency relative to local divided by the distance relative to local, from one node to

@@ -89,7 +89,7 @@ fn work() -> impl Strategy<Value = Work> {
     let chase = chase.prop_map(
         |(home, awake_cpus, counts, (by_tlb_groups, first_visits))| MemoryLatency {
             home_cpu: CpuId(home),
-            awake_cpus,
+            awake_cpus: awake_cpus.into(),
             page_kind: by_tlb_groups.then_some(PageKind::Huge),
             working_set_bytes: counts.0,
             by_tlb_groups,

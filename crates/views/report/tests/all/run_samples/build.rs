@@ -9,7 +9,7 @@ use super::ids;
 pub(super) fn chase() -> Work {
     Work::MemoryLatency(MemoryLatency {
         home_cpu: CpuId(8),
-        awake_cpus: ids("8,16"),
+        awake_cpus: ids::<CpuId>("8,16").into(),
         page_kind: None,
         working_set_bytes: 128 << 20,
         by_tlb_groups: true,
