@@ -22,6 +22,7 @@ mod machine;
 mod memory_arguments;
 mod memory_plans;
 mod memory_runs;
+mod move_progress;
 mod move_report;
 mod move_trace;
 mod newest_run;

@@ -106,19 +106,6 @@ impl Progress {
     }
 }
 
-/// Creates a bar of bytes if stderr is a terminal, else a hidden one.
-pub(crate) fn bytes_on_stderr(bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::hidden();
-    bar.set_length(bytes);
-    if std::io::stderr().is_terminal() {
-        let template = "moving {bar:24} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
-        let style = ProgressStyle::with_template(template);
-        bar.set_style(style.expect("the template is a constant that indicatif accepts"));
-        bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-    }
-    bar
-}
-
 /// Creates a line for messages if stderr is a terminal, else a hidden one.
 pub(crate) fn line_on_stderr() -> ProgressBar {
     let line = ProgressBar::hidden();

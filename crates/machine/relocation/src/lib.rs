@@ -26,6 +26,7 @@ mod sending;
 mod sequence;
 mod survey;
 mod take_back;
+mod time_left;
 mod whereabouts;
 
 pub use balance::{
@@ -39,7 +40,8 @@ pub use memory::{CHUNK_BYTES, Part, PartKind};
 pub use mover::{Moved, Pace, carry_out};
 pub use plan::{Plan, PlannedPart, plan};
 pub use policy::of_part as policy_of;
-pub use rate::own_bytes_per_s;
+pub use rate::{MoveRate, own_rate};
 pub use room::{check_room, small_room};
 pub use sender::{Sent, reason};
 pub use survey::{Choice, Survey, survey};
+pub use time_left::{MoveSpeed, TimeLeft};

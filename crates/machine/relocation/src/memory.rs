@@ -12,6 +12,10 @@ use placement::Pattern;
 /// time for which the kernel locks the memory map of the process.
 pub const CHUNK_BYTES: u64 = 16 << 20;
 
+/// Memory that is moved at once at first, so that it soon shows how long the rest takes. No less
+/// than a transparent huge page, which stays whole.
+pub(super) const BYTES_FIRST: u64 = 2 << 20;
+
 /// One part.
 #[derive(Debug)]
 pub struct Part {
@@ -161,9 +165,69 @@ pub(super) fn stretches(
     })
 }
 
+/// Divides the first stretches so that a batch may be as small as `bytes`, and the next ones twice
+/// as large each.
+pub(super) fn in_growing_pieces(
+    stretches: Vec<Stretch>,
+    page_bytes: u64,
+    mut bytes: u64,
+) -> Vec<Stretch> {
+    let mut pieces = Vec::with_capacity(stretches.len());
+    for mut rest in stretches {
+        while bytes < CHUNK_BYTES && rest.pages * page_bytes > bytes {
+            // At a multiple of its size, as stretches do.
+            let piece = (bytes / page_bytes).max(1);
+            let pages = (piece - rest.first % piece).min(rest.pages);
+            pieces.push(Stretch { pages, ..rest });
+            rest.first += pages;
+            rest.pages -= pages;
+            rest.address += pages * page_bytes;
+            bytes *= 2;
+        }
+        if rest.pages > 0 {
+            pieces.push(rest);
+        }
+    }
+    pieces
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Stretch, View, stretches};
+    use super::{BYTES_FIRST, Stretch, View, in_growing_pieces, stretches};
+
+    #[test]
+    fn the_first_pieces_grow_and_end_where_no_huge_page_is_split() {
+        let pages = |mib: u64| mib << 20 >> 12;
+        let check = |first, stretches: &[u64], page_bytes: u64, expected: &[u64]| {
+            let mut next = first;
+            let stretch = |pages: &u64| {
+                let stretch = Stretch {
+                    pid: 7,
+                    first: next,
+                    pages: *pages,
+                    address: next * page_bytes,
+                };
+                next += pages;
+                stretch
+            };
+            let all = stretches.iter().map(stretch).collect();
+            let pieces = in_growing_pieces(all, page_bytes, BYTES_FIRST);
+            let counts: Vec<u64> = pieces.iter().map(|piece| piece.pages).collect();
+            assert_eq!(counts, expected);
+            let mut next = first;
+            for piece in pieces {
+                assert_eq!((piece.first, piece.address), (next, next * page_bytes));
+                next += piece.pages;
+            }
+        };
+        let mib = |all: &[u64]| all.iter().map(|it| pages(*it)).collect::<Vec<u64>>();
+        check(0, &mib(&[16, 16, 16]), 4096, &mib(&[2, 2, 4, 8, 16, 16]));
+        check(0, &mib(&[1, 16]), 4096, &mib(&[1, 1, 2, 4, 9]));
+        check(511, &[1, 512], 4096, &[1, 512]);
+        check(0, &[8, 8], 2 << 20, &[1, 1, 2, 4, 8]);
+        check(0, &[1, 1], 1 << 30, &[1, 1]);
+        check(0, &[], 4096, &[]);
+    }
 
     #[test]
     fn a_view_shows_a_stretch_whole_or_not_at_all() {

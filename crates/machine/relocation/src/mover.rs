@@ -15,7 +15,7 @@ use super::chunk::Unit;
 use super::chunk_log::ChunkLog;
 use super::claims::Claims;
 use super::error::MoveError;
-use super::memory::{Part, Source, Stretch};
+use super::memory::{BYTES_FIRST, CHUNK_BYTES, Part, Source, Stretch, in_growing_pieces};
 use super::plan::Plan;
 use super::policy;
 use super::read_error::ReadError;
@@ -27,9 +27,9 @@ use super::take_back::PagesMoved;
 
 /// The longest time between two checks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
-/// Memory that is journalled, synced and moved at once: this much at first, and twice as much after
-/// each time that every page moved, because a sync may take as long as moving as much.
-const BATCH_BYTES: u64 = 16 << 20;
+/// Memory that is journalled, synced and moved at once after pages that did not move; twice as much
+/// after each time that every page moved, because a sync may take as long as moving as much.
+const BATCH_BYTES: u64 = CHUNK_BYTES;
 /// With a limit of the rate, as much as may be moved in this part of a second.
 const BATCHES_PER_S: u64 = 4;
 
@@ -41,7 +41,7 @@ pub struct Pace<'a> {
     pub of_others: bool,
     /// Whether to stop now.
     pub stop: &'a dyn Fn() -> bool,
-    /// Called after each chunk with the bytes of the plan handled so far.
+    /// Called before the first batch and after each with the bytes of the plan handled so far.
     pub watch: &'a mut dyn FnMut(u64),
 }
 
@@ -100,7 +100,7 @@ pub fn carry_out(
         pids: &plan.pids,
         began,
         bytes_seen: 0,
-        batch_bytes: BATCH_BYTES,
+        batch_bytes: BYTES_FIRST,
         lost: BTreeMap::new(),
         sending: None,
         has_sent: false,
@@ -152,6 +152,7 @@ impl Mover<'_, '_> {
                 Source::Window(_, object) => extents(object, part.page_bytes)?,
                 _ => part.stretches.clone(),
             };
+            let stretches = in_growing_pieces(stretches, part.page_bytes, self.batch_bytes);
             let mut lost_before = usize::MAX;
             loop {
                 let ended_before = self.moved.ended.len();
@@ -190,6 +191,9 @@ impl Mover<'_, '_> {
             self.moved.is_interrupted = (self.pace.stop)();
             if self.is_over() {
                 return Ok(());
+            }
+            if !self.has_sent {
+                (self.pace.watch)(0);
             }
             let (outcome, next) = self.send_and_prepare(&batch, &mut rest);
             self.conclude(batch, outcome)?;
@@ -387,12 +391,8 @@ fn batch(stretches: &[Stretch], page_bytes: u64, bytes_max: u64) -> (&[Stretch],
         stretch.pid == stretches[0].pid && bytes <= bytes_max
     };
     // A stretch, and even a page, may be larger than that.
-    let count = stretches
-        .iter()
-        .take_while(fits)
-        .take(STRETCHES_MAX)
-        .count();
-    stretches.split_at(count.max(1).min(stretches.len()))
+    let fitting = stretches.iter().take_while(fits).take(STRETCHES_MAX);
+    stretches.split_at(fitting.count().max(1).min(stretches.len()))
 }
 
 #[cfg(test)]

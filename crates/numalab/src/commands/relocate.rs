@@ -12,10 +12,11 @@ use residency::Options;
 use residency::instances::Target;
 
 use crate::failure::Failure;
+use crate::move_progress::MoveProgress;
 use crate::move_trace::MoveTrace;
 use crate::sample_seed::SAMPLE_SEED;
 use crate::state_folder::StateFolder;
-use crate::{interrupt, move_report, output, progress};
+use crate::{interrupt, move_report, output};
 
 /// Options of `numalab move`.
 #[derive(Debug, Args)]
@@ -165,18 +166,19 @@ fn carry_out(
 ) -> Result<Moved, Failure> {
     let journal = StateFolder::from_environment()?.journal();
     let cancel = interrupt::cancel_on_signals()?;
-    let bar = progress::bytes_on_stderr(plan.bytes_to_move());
+    let bytes_per_s = arguments.mib_per_s.map(|mib| u64::from(mib) << 20);
+    let mut progress = MoveProgress::on_stderr(plan.bytes_to_move(), bytes_per_s);
     let trace = arguments.perfetto.as_deref();
     let mut trace = trace
         .map(|file| MoveTrace::begin(file, target))
         .transpose()?;
     let mut moved_bytes = 0;
     let mut pace = Pace {
-        bytes_per_s: arguments.mib_per_s.map(|mib| u64::from(mib) << 20),
+        bytes_per_s,
         of_others: linux::capabilities::may_move_pages_of_others(root),
         stop: &|| cancel.is_cancelled(),
         watch: &mut |bytes| {
-            bar.set_position(bytes);
+            progress.at(bytes);
             moved_bytes = bytes;
             if let Some(trace) = &mut trace {
                 trace.add(bytes);
@@ -192,7 +194,7 @@ fn carry_out(
         &journal,
         &mut pace,
     );
-    bar.finish_and_clear();
+    progress.finish();
     // What was moved is reported in any case.
     if let Some(Err(failure)) = trace.map(|trace| trace.finish(moved_bytes)) {
         output::talk(&failure.message);

@@ -134,7 +134,7 @@ pub use latency_text::latency_text;
 pub use latency_transfers_text::latency_transfers_text;
 pub use licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
 pub use memory_plan::{MemoryPlan, PlanCosts, PlannedRun, memory_plan_text};
-pub use move_text::{MoveDocument, move_document, move_text};
+pub use move_text::{MoveDocument, move_document, move_text, time_left};
 pub use pools_text::{
     NeedsDocument, PagesDocument, pages_document, pool_change_sentence, pool_changes_text,
     pool_needs_command, pool_needs_text, pools_text, reservations_text,

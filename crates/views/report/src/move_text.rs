@@ -116,6 +116,21 @@ fn label(part: &MovedPart) -> String {
     }
 }
 
+/// `34 to 51 s left`: how long the rest of a move takes, if it goes like the fastest and like the
+/// slowest of its last batches.
+pub fn time_left(least_s: f64, most_s: f64) -> String {
+    let (unit, seconds) = match most_s {
+        ..120.0 => ("s", 1.0),
+        ..7200.0 => ("min", 60.0),
+        _ => ("h", 3600.0),
+    };
+    let [least, most] = [least_s, most_s].map(|s| (s / seconds).ceil().max(1.0));
+    match least == most {
+        true => format!("{most:.0} {unit} left"),
+        false => format!("{least:.0} to {most:.0} {unit} left"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use model::{BytesByNode, NodeId, Refused};
@@ -168,6 +183,16 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn the_time_left_is_a_range_in_one_unit() {
+        let check = |least_s, most_s, expected| assert_eq!(time_left(least_s, most_s), expected);
+        check(33.6, 50.2, "34 to 51 s left");
+        check(0.0, 0.4, "1 s left");
+        check(50.0, 130.0, "1 to 3 min left");
+        check(7000.0, 9000.0, "2 to 3 h left");
+        check(f64::INFINITY, f64::INFINITY, "inf h left");
     }
 
     #[test]

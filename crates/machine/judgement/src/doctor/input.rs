@@ -12,6 +12,7 @@ use model::{
 use super::memory::shared;
 use super::placed_by;
 use placement::evidence::policy_of_process;
+use relocation::MoveRate;
 
 /// The settings that a server reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub struct DoctorInput {
     /// The memory of that server in huge pages of a pool, and its memory policy.
     pub server_memory: ServerMemory,
     /// How fast this machine moves pages; `None` where nothing needs moving, or it is not known.
-    pub move_bytes_per_s: Option<f64>,
+    pub move_rate: Option<MoveRate>,
     /// Free memory at moments that a text tells of, in their order.
     pub moments: Vec<MemoryMoment>,
     /// Pools of huge pages at such moments.

@@ -65,11 +65,19 @@ fn with_plan(input: &DoctorInput, patient: &Patient<'_>, diagnosis: &mut Diagnos
 /// Measures how fast this machine moves pages, if there is something to move; it takes a second at
 /// most.
 pub fn measure_rate(root: &Root, input: &mut DoctorInput) {
-    let patient = Patient::of(input);
-    let moves = patient.is_some_and(|patient| candidates(input, &patient).best.is_some());
-    if moves && root.is_live() {
-        input.move_bytes_per_s = relocation::own_bytes_per_s(root, &input.topology);
+    let Some(patient) = Patient::of(input).filter(|_| root.is_live()) else {
+        return;
+    };
+    if candidates(input, &patient).best.is_none() {
+        return;
     }
+    let shares = patient
+        .layout()
+        .shared
+        .iter()
+        .any(|bytes| !bytes.is_empty());
+    let mappings = if shares { patient.users.len() } else { 1 };
+    input.move_rate = relocation::own_rate(root, &input.topology, mappings);
 }
 
 /// Of findings that the plan cures, the most severe one, with the others as its evidence.

@@ -106,15 +106,24 @@ fn cpus_to_memory(patient: &Patient<'_>) -> Vec<String> {
 }
 
 fn time(input: &DoctorInput, bytes: u64) -> String {
-    match input.move_bytes_per_s {
-        Some(rate) if rate > 0.0 => format!(
-            "at least {} for {}, at {}/s, measured here on memory mapped by one process",
-            rounded(Duration::from_secs_f64(bytes as f64 / rate)),
-            ByteSize(bytes),
-            ByteSize(rate as u64)
-        ),
-        _ => format!("for {}, see docs/move.md for the time", ByteSize(bytes)),
-    }
+    let Some(rate) = input.move_rate else {
+        return format!("for {}, see docs/move.md for the time", ByteSize(bytes));
+    };
+    let time = |bytes_per_s: f64| rounded(Duration::from_secs_f64(bytes as f64 / bytes_per_s));
+    let (least, most) = (time(rate.most), time(rate.least));
+    let time = match least == most {
+        true => least,
+        false => format!("{least} to {most}"),
+    };
+    let mappings = match rate.mappings {
+        1 => "once".to_owned(),
+        mappings => format!("{mappings} times"),
+    };
+    format!(
+        "{time} for {}, measured here on memory mapped {mappings}; longer while CPUs are busy: \
+         `numalab move` measures it on the first MiB of the target, and says what is left",
+        ByteSize(bytes),
+    )
 }
 
 /// An estimated time, in words.

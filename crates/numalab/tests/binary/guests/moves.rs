@@ -123,6 +123,14 @@ fn a_move_locks_its_target_and_one_that_was_stopped_goes_on() {
     assert_eq!(holders.nodes(), "N0=16384 bind:0", "after a dry run");
 
     let first = slow_move(&laboratory, &holders);
+    // moved 4 MiB of 64 MiB; 60 to 61 s left
+    let said = until("it says how long the rest takes", || {
+        let said = first.stderr();
+        let (_, said) = said.split_once("MiB of 64 MiB; ")?;
+        Some(said.split_once(" s left")?.0.to_owned())
+    });
+    let least: f64 = said.split(' ').next().unwrap().parse().unwrap();
+    assert!((50.0..=62.0).contains(&least), "{said}");
     let to_two = ["move", &holders.pid, "--to", "2", "--shared"];
     let second = laboratory.run(&to_two).with_code(4);
     one_line_says(&second, &format!("process {} has locked", first.pid()));
