@@ -17,6 +17,8 @@ const EXITING: u64 = 0x0000_0004;
 pub struct ProcessStat {
     /// The process.
     pub pid: u32,
+    /// Whether a capture lacks its stat, so that only what status and cmdline show is known.
+    pub lacks_stat: bool,
     /// `comm`: at most 15 bytes, line breaks escaped as in /proc/PID/status.
     pub name: String,
     /// Its parent.
@@ -70,12 +72,13 @@ pub fn threads(root: &Root, pid: u32) -> Vec<u32> {
     ids
 }
 
-/// Reads the identity of process `pid`.
+/// Reads the identity of process `pid`. Of a captured process without stat, it is what the other
+/// files show: people send numa_maps, and at best status and cmdline.
 ///
 /// # Errors
 /// When it is gone, or the file is malformed.
 pub fn read(root: &Root, pid: u32) -> Result<ProcessStat, Error> {
-    parse(pid, &root.read_lossy(&format!("proc/{pid}/stat"))?)
+    read_in(root, &thread_directory(pid, pid), pid)
 }
 
 /// Reads the identity of thread `tid` of process `pid`: `pid` of the result is that of the thread.
@@ -84,8 +87,55 @@ pub fn read(root: &Root, pid: u32) -> Result<ProcessStat, Error> {
 /// # Errors
 /// As [`read`].
 pub fn read_thread(root: &Root, pid: u32, tid: u32) -> Result<ProcessStat, Error> {
-    let directory = thread_directory(pid, tid);
-    parse(tid, &root.read_lossy(&format!("{directory}/stat"))?)
+    read_in(root, &thread_directory(pid, tid), tid)
+}
+
+fn read_in(root: &Root, directory: &str, id: u32) -> Result<ProcessStat, Error> {
+    match root.read_lossy(&format!("{directory}/stat")) {
+        Ok(file) => parse(id, &file),
+        Err(error) if error.is_gone() && !root.is_live() => {
+            without_stat(root, directory, id).ok_or(error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What the other files of a captured process show; `None` where there are none.
+fn without_stat(root: &Root, directory: &str, id: u32) -> Option<ProcessStat> {
+    let status = root.read_lossy(&format!("{directory}/status")).ok();
+    let has = |file: &str| root.require(&format!("{directory}/{file}")).is_ok();
+    if status.is_none() && !["numa_maps", "maps", "cmdline"].into_iter().any(has) {
+        return None;
+    }
+    // Name:\tora_pmon_X
+    let value = |label: &str| {
+        let mut lines = status.as_ref()?.lines();
+        let value = lines.find_map(|(_, line)| line.strip_prefix(label))?;
+        Some(value.trim().to_owned())
+    };
+    let number = |label: &str| value(label)?.parse().ok();
+    // ora_pmon_X, /usr/sbin/mariadbd, redis-server *:6379
+    let program = || {
+        let words = command_words_in(root, directory).ok()?;
+        let program = words.first()?.split(' ').next()?.to_owned();
+        program.rsplit('/').next().map(on_one_line)
+    };
+    let state = value("State:").unwrap_or_default();
+    Some(ProcessStat {
+        pid: id,
+        lacks_stat: true,
+        name: value("Name:").or_else(program).unwrap_or_default(),
+        parent: number("PPid:").unwrap_or(0),
+        has_ended: state.starts_with(['Z', 'X']),
+        lacks_first_thread: false,
+        is_ending: false,
+        is_kernel_thread: false,
+        threads: number("Threads:").unwrap_or(0),
+        start_ticks: 0,
+        resident_pages: 0,
+        last_cpu: None,
+        argument_bytes: 0,
+    })
 }
 
 /// The directory with the files of a thread, relative to the root.
@@ -136,6 +186,7 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
     let parent = number(4).and_then(|parent| u32::try_from(parent).ok());
     Ok(ProcessStat {
         pid,
+        lacks_stat: false,
         name: on_one_line(name),
         parent: parent.ok_or_else(malformed)?,
         has_ended: is_dead && !has_other_threads,
@@ -192,7 +243,11 @@ fn on_one_line(name: &str) -> String {
 /// # Errors
 /// When the process is gone or may not be read.
 pub fn command_words(root: &Root, pid: u32) -> Result<Vec<String>, Error> {
-    root.read_words(&format!("proc/{pid}/cmdline"))
+    command_words_in(root, &thread_directory(pid, pid))
+}
+
+fn command_words_in(root: &Root, directory: &str) -> Result<Vec<String>, Error> {
+    root.read_words(&format!("{directory}/cmdline"))
 }
 
 /// The cgroups of a process: its path in each hierarchy, `/` for the root.
@@ -275,6 +330,33 @@ mod tests {
         for text in ["", "7 (x", ")(", "7 (x) S"] {
             assert!(check(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_captured_process_without_stat_is_what_its_other_files_show() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("proc/7")).unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::write(directory.path().join("proc/7").join(name), text).unwrap();
+        };
+        assert!(read(&root, 7).unwrap_err().is_gone());
+        write("numa_maps", "");
+        let stat = read(&root, 7).unwrap();
+        assert_eq!((stat.lacks_stat, stat.name.as_str()), (true, ""));
+        write("cmdline", "/usr/sbin/mariadbd\0--port=1\0");
+        assert_eq!(read(&root, 7).unwrap().name, "mariadbd");
+        write(
+            "status",
+            "Name:\tora_pmon_X\nState:\tS (sleeping)\nPPid:\t3\nThreads:\t2\n",
+        );
+        let stat = read(&root, 7).unwrap();
+        assert_eq!((stat.name.as_str(), stat.parent), ("ora_pmon_X", 3));
+        assert_eq!((stat.threads, stat.has_ended), (2, false));
+        write("status", "Name:\tx\nState:\tZ (zombie)\n");
+        assert!(read(&root, 7).unwrap().has_ended);
+        write("stat", "no stat");
+        assert!(read(&root, 7).is_err());
     }
 
     #[test]

@@ -133,9 +133,13 @@ pub fn inspect_members(
         all_seen && exact,
     );
     let method = method(exact, &segments, &mut gaps);
+    note_missing_stat(&members, &mut gaps);
     pool_bound::set(&mut segments, method, topology);
     if options.data_files && !exact {
-        gaps.add("the page cache of data files is visible only with frame numbers, as root");
+        gaps.add(match root.is_live() {
+            true => "the page cache of data files is visible only with frame numbers, as root",
+            false => "the page cache of data files is in no capture",
+        });
     }
     let only_shared = options.only_shared && exact;
     if only_shared {
@@ -190,6 +194,19 @@ fn segments(root: &Root, tallies: Vec<Tally>, all_seen: bool) -> Vec<SegmentResi
             .then_with(|| one.name.cmp(&other.name))
     });
     segments
+}
+
+/// Adds a gap for captured processes without stat, once for all of them.
+fn note_missing_stat(members: &[Member], gaps: &mut Gaps) {
+    let without = members.iter().filter(|member| member.stat.lacks_stat);
+    match without.count() {
+        0 => {}
+        count => gaps.add(format!(
+            "the capture lacks /proc/PID/stat of {count} of {} processes: the CPU on which each \
+             last ran is unknown",
+            members.len()
+        )),
+    }
 }
 
 /// How the pages were found; adds a gap for what that leaves uncertain.

@@ -99,6 +99,69 @@ fn a_nul_behind_the_text_of_files_changes_nothing_for_any_command() {
 }
 
 #[test]
+fn a_captured_process_without_stat_is_shown_with_what_its_other_files_say() {
+    let laboratory = Laboratory::new();
+    let with_stat = with_process().expand_in_memory().unwrap();
+    let root = root_of(&with_stat);
+    let expected = laboratory.document(&["inspect", "7", "--root", &root, "--json"]);
+    // numa_maps alone is what people send.
+    for missing in [
+        &["stat"][..],
+        &["stat", "status"],
+        &["stat", "status", "cmdline"],
+    ] {
+        let mut tree = with_process();
+        for file in missing {
+            tree.remove(&format!("proc/7/{file}"));
+        }
+        let unpacked = tree.expand_in_memory().unwrap();
+        let root = root_of(&unpacked);
+        let targets: &[&str] = match missing.len() {
+            3 => &["7"],
+            _ => &["7", "oracle:X", "ora_pmon_X"],
+        };
+        for target in targets {
+            let looked = laboratory.document(&["inspect", target, "--root", &root, "--json"]);
+            assert_eq!(
+                looked["bytes_by_node"], expected["bytes_by_node"],
+                "{looked:#}"
+            );
+            let gaps = looked["gaps"].to_string();
+            let lacks = "the capture lacks /proc/PID/stat of 1 of 1";
+            assert_eq!(gaps.matches(lacks).count(), 1, "{missing:?}: {gaps}");
+            assert!(!gaps.contains("ended"), "{missing:?}: {gaps}");
+            let doctor = laboratory.run(&["doctor", target, "--root", &root]);
+            let doctor = doctor.with_code(0).stdout;
+            assert!(doctor.contains("incomplete-data"), "{doctor}");
+            for wrong in ["sudo", "as root", "CAP_SYS_ADMIN"] {
+                assert!(!doctor.contains(wrong), "{missing:?}: {wrong}: {doctor}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_kernel_without_numa_and_a_virtual_machine_are_no_matter_of_the_bios() {
+    let laboratory = Laboratory::new();
+    let mut tree = Tree::captured("two-node").unwrap();
+    for path in tree.paths().map(str::to_owned).collect::<Vec<_>>() {
+        if path.starts_with("sys/devices/system/node/") {
+            tree.remove(&path);
+        }
+    }
+    let unpacked = tree.expand_in_memory().unwrap();
+    let doctor = laboratory.run(&["doctor", "--root", &root_of(&unpacked)]);
+    let doctor = doctor.with_code(0).stdout;
+    assert!(
+        doctor.contains("this kernel has no NUMA support"),
+        "{doctor}"
+    );
+    for wrong in ["firmware-interleaving", "BIOS", "firmware setup"] {
+        assert!(!doctor.contains(wrong), "{wrong}: {doctor}");
+    }
+}
+
+#[test]
 fn a_folder_that_holds_no_machine_is_refused_with_the_way_out() {
     let laboratory = Laboratory::new();
     let mut tree = Tree::default();
