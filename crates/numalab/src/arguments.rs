@@ -59,6 +59,12 @@ pub(crate) enum Command {
     /// the pages now? Watches a program from its start, or a running target for some time.
     #[command(after_help = "Example: numalab firsttouch --for 5m -- postgres -D /var/lib/pg/data")]
     Firsttouch(crate::commands::first_touch::FirstTouchArguments),
+    /// List the databases of this machine as targets of the other commands.
+    ///
+    /// Which databases run, and under which name does every command take each? Names of `watch`,
+    /// `serve` and `metrics` are the same.
+    #[command(after_help = "Example: numalab targets")]
+    Targets(crate::commands::targets::TargetsArguments),
     /// Show where the memory of a process or a database lies, by node.
     ///
     /// How much of it is on each node, with each shared page counted once? numalab touches neither

@@ -72,6 +72,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         }
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        Command::Targets(arguments) => commands::targets::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Bind(arguments) => commands::bind::run(&arguments),
         Command::Latency(arguments) => commands::latency::run(&arguments),

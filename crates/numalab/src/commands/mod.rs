@@ -30,6 +30,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
 mod started_program;
+pub(crate) mod targets;
 pub(crate) mod topology;
 pub(crate) mod undo;
 pub(crate) mod watch;

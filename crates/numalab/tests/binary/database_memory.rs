@@ -61,6 +61,9 @@ fn started(laboratory: &Laboratory, test: &str, flags: &str) -> Option<Database>
         not_run(test, Need::Package, "it needs python3");
         return None;
     };
+    // A server writes its PID there, by which it is found.
+    let file = folder.join("postmaster.pid");
+    std::fs::write(file, format!("{}\n", child.id())).unwrap();
     let mut process = Running(child);
     let mut line = String::new();
     let stdout = process.0.stdout.take().unwrap();

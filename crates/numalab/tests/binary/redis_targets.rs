@@ -1,7 +1,7 @@
 //! A real Redis as a target, by port and by folder, and the doctor's findings on the CPU lists that
 //! it is asked for: against redis-cli and the kernel.
 //!
-//! Tests of valkey, judgement.
+//! Tests of valkey, judgement, residency, live.
 
 use std::fs;
 use std::net::TcpListener;
@@ -118,6 +118,44 @@ fn cpus_of(status: &Path) -> String {
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     line.unwrap().trim().to_owned()
+}
+
+#[test]
+fn two_of_one_host_are_two_targets_in_every_list() {
+    const TEST: &str = "two_of_one_host_are_two_targets_in_every_list";
+    let Some(one) = Redis::start(TEST, &[]) else {
+        return;
+    };
+    let Some(other) = Redis::start(TEST, &[]) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let both = [&one, &other];
+    let listed = laboratory.document(&["targets", "--json"]);
+    let text = laboratory.run(&["targets"]).with_code(0).stdout;
+    let metrics = laboratory.run(&["metrics"]).with_code(0).stdout;
+    let watched = laboratory.run(&["watch", "--once", "--json"]).with_code(0);
+    let watched = watched.document();
+    for redis in both {
+        let (target, pid) = (redis.target(), redis.server.0.id());
+        let rows = listed["targets"].as_array().unwrap().iter();
+        let rows: Vec<_> = rows.filter(|row| row["target"] == target).collect();
+        let [row] = rows[..] else {
+            panic!("{target}: {listed:#}");
+        };
+        assert_eq!(row["processes"], serde_json::json!([pid]), "{row:#}");
+        let line = format!("{target}  Valkey, Redis, process {pid}\n");
+        assert!(text.contains(&line), "{line}: {text}");
+        // The same name elsewhere, and a command that takes it finds this server.
+        let label = format!("{{database=\"{target}\"}} 1\n");
+        let processes = format!("numalab_instance_processes{label}");
+        assert!(metrics.contains(&processes), "{processes}: {metrics}");
+        let instances = watched["instances"].as_array().unwrap().iter();
+        let named = instances.filter(|it| it["name"] == target).count();
+        assert_eq!(named, 1, "{target}: {watched:#}");
+        let looked = laboratory.document(&["inspect", &target, "--json"]);
+        assert_eq!(looked["processes"][0]["pid"], pid, "{looked:#}");
+    }
 }
 
 #[test]

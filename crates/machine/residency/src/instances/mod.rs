@@ -5,6 +5,7 @@ mod error;
 mod find;
 mod postmaster;
 mod roles;
+mod running;
 mod serving;
 mod target;
 
@@ -12,4 +13,5 @@ pub use class::{Role, class_of, role_of, server_of};
 pub use error::InstanceError;
 pub use find::{Member, find, server_process};
 pub use roles::{Pattern, ROLES, RoleRow, Server};
+pub use running::{Candidate, Database, databases, databases_of_machine};
 pub use target::{Place, ServerTarget, Target, TargetError};

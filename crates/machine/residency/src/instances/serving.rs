@@ -94,7 +94,7 @@ fn works_in_its_own(pid: u32, directory: &str) -> bool {
 }
 
 /// `redis-server 127.0.0.1:6379 [cluster]` (server.c, `redisSetProcTitle`).
-fn port_of_title(title: &str) -> Option<u16> {
+pub(super) fn port_of_title(title: &str) -> Option<u16> {
     let address = title.split(' ').nth(1)?;
     let (_, port) = address.rsplit_once(':')?;
     if address.starts_with("unixsocket:") {

@@ -105,6 +105,7 @@ const RUNS: &[Row] = &[
     free("explain RUN", "explain last"),
     free("compare RUN RUN", "compare last last"),
     free("metrics", "metrics"),
+    free("targets", "targets"),
     free("serve", "serve --listen 127.0.0.1:0"),
     privileged(
         "serve",
