@@ -295,6 +295,15 @@ pub(crate) struct DoctorArguments {
     #[arg(long, requires = "target")]
     #[arg(conflicts_with_all = ["root", "json", "fail_on", "verify"])]
     pub apply: bool,
+    /// Also write the files that make the plan so for good (drop-ins of the server's units) below
+    /// this directory, with the plan beside them; nothing else is changed.
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "target",
+        conflicts_with = "verify"
+    )]
+    pub emit: Option<PathBuf>,
     /// PostgreSQL role for querying the server's settings [default: the owner of the data directory
     /// if run as root, else this user].
     #[arg(long, value_name = "ROLE", conflicts_with = "root")]

@@ -47,10 +47,36 @@ pub struct CurePlan {
     pub undo: Vec<String>,
     /// What makes it so for good.
     pub for_good: Vec<String>,
+    /// The files that the part for good writes; documents of older versions have none.
+    #[serde(default)]
+    pub files: Vec<PlanFile>,
     /// How to see that it is in force.
     pub verify: Vec<String>,
     /// What the plan leaves: the sentence of each finding that appears once it was followed.
     pub leaves: Vec<String>,
+}
+
+/// A file that makes a cure so for good.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanFile {
+    /// Where it belongs: an absolute path.
+    pub path: String,
+    /// Its content.
+    pub text: String,
+    /// The command that makes it count.
+    pub then: String,
+}
+
+impl CurePlan {
+    /// The most that the cure can save of the time of the target's CPUs, 0 to 1: if all of it is
+    /// accesses to memory, and these take as long as the distances say. 0 if it saves nothing.
+    pub fn gain_at_most(&self) -> f64 {
+        let [before, after] = [&self.before, &self.after].map(|it| it.relative_access);
+        match before > 0.0 {
+            true => (1.0 - after / before).max(0.0),
+            false => 0.0,
+        }
+    }
 }
 
 /// A cure that was not chosen.

@@ -56,7 +56,7 @@ pub use caches::{
     NamedCache, name_last_level_cache, shrink_last_level_cache,
 };
 pub use command_work::{Between, CommandServer, CommandWork, NumberPlace};
-pub use cure_plan::{CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure};
+pub use cure_plan::{CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure, PlanFile};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{

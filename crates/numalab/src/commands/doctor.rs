@@ -1,13 +1,15 @@
 //! `numalab doctor`: diagnoses this machine, and the memory of a database on it; `--apply` does
 //! what its plan says to do now.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use judgement::doctor::{DoctorInput, PostgresSettings};
 use judgement::plan::{diagnose, in_force, measure_rate};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{Diagnosis, Residency, Severity, Topology};
+use model::{Diagnosis, Finding, Residency, Severity, Topology};
 use pasted::Paste;
 use postgresql::Places;
 use residency::instances::{self, ServerTarget, Target, server_process};
@@ -50,6 +52,9 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
             arguments.full,
             &options,
         ))?;
+    }
+    if let Some(folder) = &arguments.emit {
+        emit(folder, &diagnosis)?;
     }
     if let (true, Some(target)) = (arguments.apply, &arguments.target) {
         return apply(target, &diagnosis);
@@ -117,7 +122,17 @@ fn look_at_texts(files: &[PathBuf]) -> Result<(DoctorInput, Diagnosis), Failure>
     input.given_cpus.clone_from(&paste.given_cpus);
     input.latencies = paste.latency_matrix();
     let mut diagnosis = diagnose(&input);
-    diagnosis.read_from = Some(paste.reading());
+    let mut reading = paste.reading();
+    // What a text lacks is no fault of the machine.
+    let (gaps, findings) = diagnosis
+        .findings
+        .into_iter()
+        .partition(|it: &Finding| it.id == "incomplete-data");
+    diagnosis.findings = findings;
+    reading
+        .remarks
+        .extend(gaps.into_iter().map(|it: Finding| it.message));
+    diagnosis.read_from = Some(reading);
     Ok((input, diagnosis))
 }
 
@@ -140,6 +155,42 @@ fn inspect_pasted(
     let options = Options::default();
     let residency = residency::inspect_members(root, &target, members, topology, &options)?;
     Ok(Some(residency))
+}
+
+/// The file with the whole plan, beside the files that it is about.
+const PLAN: &str = "numalab-plan.txt";
+
+/// Writes the files of the plan below a folder, at their own paths. What is there already is not
+/// overwritten: it may be somebody's.
+fn emit(folder: &Path, diagnosis: &Diagnosis) -> Result<(), Failure> {
+    let Some(plan) = &diagnosis.plan else {
+        output::talk("there is no plan: nothing is written");
+        return Ok(());
+    };
+    let plain = report::TextOptions::default();
+    let text = report::cure_plan_text(plan, &plain);
+    let mut files = vec![(PathBuf::from(PLAN), &text, String::new())];
+    for file in &plan.files {
+        let path = Path::new(&file.path).components().skip(1).collect();
+        files.push((path, &file.text, format!("; then: {}", file.then)));
+    }
+    for (path, text, then) in files {
+        let path = folder.join(path);
+        let refused = |cause: std::io::Error| {
+            let message = format!("cannot write {}: {cause}", path.display());
+            Failure::new(ExitCode::Usage, message).advise("name a new or an empty directory")
+        };
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(refused)?;
+        }
+        let mut file = File::create_new(&path).map_err(refused)?;
+        file.write_all(text.as_bytes()).map_err(refused)?;
+        output::talk(&format!("wrote {}{then}", path.display()));
+    }
+    if plan.files.is_empty() {
+        output::talk("the plan has no file for good: its lines say what is left to do");
+    }
+    Ok(())
 }
 
 /// Moves memory as the plan says. Whether it still fits is checked again by the move itself.

@@ -305,3 +305,52 @@ fn a_folder_of_a_bundle_is_read_without_following_links() {
     let read = &document["read_from"];
     assert_eq!(read["parts"].as_array().unwrap().len(), 1, "{read:#}");
 }
+
+/// A server whose unit binds it to CPUs of node 0 and memory of node 7.
+fn bound_server() -> String {
+    let stat = "934 (postgres) S 1 934 934 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0 0 0 0 0 0 0 0 0 \
+                0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0";
+    let files = [
+        ("stat", stat),
+        ("cgroup", "0::/system.slice/postgresql@15-main.service"),
+        (
+            "status",
+            "Name:\tpostgres\nTgid:\t934\nPid:\t934\nCpus_allowed_list:\t1-9\n\
+             Mems_allowed_list:\t0-7",
+        ),
+        (
+            "numa_maps",
+            "7f0000000000 bind:7 anon=262144 dirty=262144 N7=262144 kernelpagesize_kB=4\n\
+             7ffc00000000 bind:7 stack anon=4 dirty=4 N7=4 kernelpagesize_kB=4",
+        ),
+    ];
+    let files = files.map(|(name, text)| format!("==> /proc/934/{name} <==\n{text}\n\n"));
+    eight_nodes() + &files.concat()
+}
+
+#[test]
+fn the_files_of_a_plan_are_written_and_nothing_is_overwritten() {
+    let laboratory = Laboratory::new();
+    let text = laboratory.file("pasted.txt", bound_server());
+    let folder = laboratory.file("plan", "");
+    std::fs::remove_file(&folder).unwrap();
+    let emit = ["doctor", "--from", &text, "--emit", &folder];
+    let said = laboratory.run(&emit).with_code(0);
+    said.says(&[
+        "wrote ",
+        "then: systemctl daemon-reload && systemctl restart",
+    ]);
+    let unit = "etc/systemd/system/postgresql@15-main.service.d/zz-numa.conf";
+    let drop_in = std::fs::read_to_string(format!("{folder}/{unit}")).unwrap();
+    assert_eq!(drop_in, "[Service]\nNUMAPolicy=local\n");
+    let plan = std::fs::read_to_string(format!("{folder}/numalab-plan.txt")).unwrap();
+    for expected in [
+        "plan: move 1 GiB of memory to near-cpus",
+        "at most 55 % of the CPU time",
+        "numalab undo",
+    ] {
+        assert!(plan.contains(expected), "{plan}");
+    }
+    let again = laboratory.run(&emit).with_code(2);
+    again.says(&["cannot write", "numalab-plan.txt", "File exists"]);
+}

@@ -6,7 +6,7 @@ use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 
 /// Formats a plan.
-pub(crate) fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
+pub fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
     let what = match plan.moves_private_memory {
         true => "memory",
         false => "shared memory",
@@ -29,6 +29,7 @@ pub(crate) fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
     }
     let alike = "if every byte is used alike; distances by the firmware, 1 is local";
     text.push_str(&options.paragraph("            ", alike, Style::Usual));
+    text.push_str(&options.paragraph("  gain      ", &gain_of_plan(plan), Style::Usual));
     for why in &plan.no_room {
         text.push_str(&options.paragraph("  no room   ", why, Style::Usual));
     }
@@ -49,6 +50,18 @@ pub(crate) fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
         text.push_str(&options.paragraph("  leaves    ", left, Style::Usual));
     }
     text
+}
+
+/// The most that a plan can give: a bound, since nobody knows how much of the time is accesses.
+pub fn gain_of_plan(plan: &CurePlan) -> String {
+    let percent = plan.gain_at_most() * 100.0;
+    match percent < 0.5 {
+        true => "accesses get no shorter; fewer of them wait for one node".to_owned(),
+        false => format!(
+            "at most {percent:.0} % of the CPU time, if all of it is accesses to memory that take \
+             as long as the distances say: a bound, no forecast"
+        ),
+    }
 }
 
 /// Formats whether a cure is in force.
@@ -130,6 +143,8 @@ plan: move 573 MiB of memory to near-cpus
   then                  0 %          1.0            100 %
   or then              50 %          1.6             50 %  with interleave=0-1
             if every byte is used alike; distances by the firmware, 1 is local
+  gain      at most 52 % of the CPU time, if all of it is accesses to memory
+            that take as long as the distances say: a bound, no forecast
   now       numalab move 7 --to near-cpus
             # 2 s
   undo      numalab undo

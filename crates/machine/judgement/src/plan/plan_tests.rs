@@ -194,6 +194,12 @@ fn a_bound_server_gets_its_shared_memory_near_and_not_over_all_nodes() {
     for text in ["the server has policy bind:0", &wins] {
         assert!(for_good.contains(text), "{for_good}");
     }
+    let file = &plan.files[0];
+    let path = "/etc/systemd/system/postgresql@15-main.service.d/zz-numa.conf";
+    assert_eq!(
+        (&*file.path, &*file.text),
+        (path, "[Service]\nNUMAPolicy=local\n")
+    );
     // Two servers of one name have two units.
     input
         .units

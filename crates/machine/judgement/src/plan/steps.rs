@@ -8,7 +8,9 @@ use placement::Destination;
 use super::candidates::Candidate;
 use super::patient::Patient;
 use crate::doctor::DoctorInput;
-use crate::doctor::cure::{restarted_with, spread_at_restart};
+use crate::doctor::cure::{
+    files_at_restart, files_of_spreading, restarted_with, spread_at_restart,
+};
 
 /// Fills in the steps of a plan.
 pub(crate) fn add_steps(
@@ -42,6 +44,13 @@ pub(crate) fn add_steps(
             spread_at_restart(input, nodes, candidate.moves_private)
         }
         _ => near_cpus(input),
+    };
+    plan.files = match &candidate.destination {
+        Destination::Interleave(Some(nodes)) => {
+            files_of_spreading(input, nodes, candidate.moves_private)
+        }
+        _ if policy(input).is_some() => files_at_restart(input, "local", None),
+        _ => Vec::new(),
     };
     let later_in_huge_pages = patient
         .segments

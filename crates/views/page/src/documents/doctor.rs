@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use model::{CurePlan, Diagnosis, MemoryFigures};
+use report::gain_of_plan;
 use serde::Deserialize;
 
 use super::error::Error;
@@ -69,6 +70,7 @@ fn plan_content(plan: &CurePlan) -> Markup {
         h2 { "Plan: " (cut(&plan.cure)) }
         (table("Where its memory lies", &HEAD, &rows))
         p.muted { "If every byte is used alike; distances by the firmware, 1 is local." }
+        p { "Gain: " (gain_of_plan(plan)) "." }
         @for why in &plan.no_room { p { "No room: " (cut(why)) "." } }
         @for (name, lines) in steps {
             @if !lines.is_empty() {
