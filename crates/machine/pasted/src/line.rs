@@ -165,7 +165,8 @@ fn mb(text: &str) -> Option<u64> {
     unit.starts_with("MB").then(|| number.saturating_mul(MB))
 }
 
-fn node(text: &str) -> Option<NodeId> {
+/// Reads the number of a node.
+pub(crate) fn node(text: &str) -> Option<NodeId> {
     text.parse().ok().filter(|id| *id < NODES_MAX).map(NodeId)
 }
 

@@ -121,78 +121,77 @@ impl Machine {
     /// node are known.
     pub(crate) fn write(
         self,
+        of_processes: &NodeSet,
         files: &mut BTreeMap<String, String>,
         remarks: &mut Vec<String>,
     ) -> bool {
+        let has_huge_mappings = has_huge_mappings(files);
         let mut add = |path: String, text: String| {
             files.entry(path).or_insert(text);
         };
-        let nodes = self.nodes();
-        let without: NodeSet = nodes
-            .iter()
-            .filter(|it| !self.cpus.contains_key(it))
-            .collect();
-        if !without.is_empty() && !self.cpus.is_empty() {
-            remarks.push(format!(
-                "the CPUs of some nodes are not in the text: {without}"
-            ));
-        }
-        if !nodes.is_empty() {
-            add(format!("{NODES}/online"), format!("{nodes}\n"));
-        }
-        for (node, cpus) in &self.cpus {
-            add(
-                format!("{NODES}/node{node}/cpulist"),
-                format!("{}\n", cpus.value),
-            );
-        }
-        for (node, row) in self.rows(&nodes) {
-            add(format!("{NODES}/node{node}/distance"), row);
-        }
-        for (node, values) in &self.node_meminfo {
-            add(
-                format!("{NODES}/node{node}/meminfo"),
-                node_meminfo(*node, values),
-            );
-        }
-        // The kernel prints all of them: some alone would be a damaged file.
-        let whole = self
-            .counters
-            .iter()
-            .filter(|(_, it)| it.len() == COUNTERS.len());
-        for (node, counters) in whole {
-            let lines = counters
-                .iter()
-                .map(|(name, count)| format!("{name} {count}\n"));
-            add(format!("{NODES}/node{node}/numastat"), lines.collect());
+        let nodes = self.nodes().union(of_processes);
+        self.write_nodes(&nodes, &mut add);
+        let with_cpus: NodeSet = self.cpus.keys().copied().collect();
+        let without = nodes.difference(&with_cpus);
+        if !without.is_empty() && !with_cpus.is_empty() {
+            let remark = format!("the CPUs of some nodes are not in the text: {without}");
+            remarks.push(remark);
         }
         let of_nodes = || {
-            self.cpus
-                .values()
-                .fold(CpuSet::default(), |all, it| all.union(&it.value))
+            let lists = self.cpus.values();
+            lists.fold(CpuSet::default(), |all, it| all.union(&it.value))
         };
-        let online = self
-            .online
-            .as_ref()
-            .map_or_else(of_nodes, |it| it.value.clone());
+        let online = match &self.online {
+            Some(online) => online.value.clone(),
+            None if without.is_empty() => of_nodes(),
+            // Which others there are is not known.
+            None => CpuSet::default(),
+        };
         if !online.is_empty() {
-            add(
-                "sys/devices/system/cpu/online".to_owned(),
-                format!("{online}\n"),
-            );
+            let path = "sys/devices/system/cpu/online";
+            add(path.to_owned(), format!("{online}\n"));
         }
         if let Some(name) = &self.processor {
-            add(
-                "proc/cpuinfo".to_owned(),
-                format!("processor\t: 0\nmodel name\t: {name}\n"),
-            );
+            let text = format!("processor\t: 0\nmodel name\t: {name}\n");
+            add("proc/cpuinfo".to_owned(), text);
         }
         if !files.contains_key(MEMINFO)
-            && let Some(text) = self.machine_meminfo(remarks)
+            && let Some(text) = self.machine_meminfo(has_huge_mappings, remarks)
         {
             files.insert(MEMINFO.to_owned(), text);
         }
-        !online.is_empty()
+        !online.is_empty() || !with_cpus.is_empty()
+    }
+
+    fn write_nodes(&self, nodes: &NodeSet, add: &mut impl FnMut(String, String)) {
+        if !nodes.is_empty() {
+            add(format!("{NODES}/online"), format!("{nodes}\n"));
+        }
+        for node in nodes.iter() {
+            // Each node has this file, which is empty: there may be nothing else to say of it.
+            add(format!("{NODES}/node{node}/uevent"), String::new());
+        }
+        for (node, cpus) in &self.cpus {
+            let text = format!("{}\n", cpus.value);
+            add(format!("{NODES}/node{node}/cpulist"), text);
+        }
+        for (node, row) in self.rows(nodes) {
+            add(format!("{NODES}/node{node}/distance"), row);
+        }
+        for (node, values) in &self.node_meminfo {
+            let text = node_meminfo(*node, values);
+            add(format!("{NODES}/node{node}/meminfo"), text);
+        }
+        for (node, counters) in &self.counters {
+            // The kernel prints all of them: some alone would be a damaged file.
+            let lines = COUNTERS.iter().map(|name| {
+                let count = counters.get(*name)?;
+                Some(format!("{name} {count}\n"))
+            });
+            if let Some(text) = lines.collect::<Option<String>>() {
+                add(format!("{NODES}/node{node}/numastat"), text);
+            }
+        }
     }
 
     /// The rows of distances that are whole: the kernel has a distance to each node that is online,
@@ -214,20 +213,22 @@ impl Machine {
         nodes.chain(self.node_meminfo.keys().copied()).collect()
     }
 
-    fn machine_meminfo(&self, remarks: &mut Vec<String>) -> Option<String> {
+    fn machine_meminfo(
+        &self,
+        has_huge_mappings: bool,
+        remarks: &mut Vec<String>,
+    ) -> Option<String> {
         let mut lines: BTreeSet<String> = self.meminfo.values().cloned().collect();
-        let has_pools = self
-            .node_meminfo
-            .values()
-            .any(|it| it.contains_key("HugePages_Total"));
-        if has_pools && !self.meminfo.contains_key("Hugepagesize") {
-            match self.architecture.as_deref() {
-                Some("x86_64") => {
-                    lines.insert("Hugepagesize: 2048 kB".to_owned());
-                    remarks.push("huge pages are taken to have 2 MiB, as on x86-64".to_owned());
-                }
-                _ => remarks.push("the size of a huge page is not in the text".to_owned()),
-            }
+        let mut nodes = self.node_meminfo.values();
+        let has_pools = nodes.any(|it| it.contains_key("HugePages_Total"));
+        let is_x86 = self.architecture.as_deref().is_none_or(|it| it == "x86_64");
+        if (has_pools || has_huge_mappings) && !self.meminfo.contains_key("Hugepagesize") {
+            let remark = match is_x86 {
+                true => "huge pages are taken to have 2 MiB, as on x86-64: the text has no size",
+                false => "the size of a huge page is not in the text",
+            };
+            remarks.push(remark.to_owned());
+            lines.extend(is_x86.then(|| "Hugepagesize: 2048 kB".to_owned()));
         }
         (!lines.is_empty()).then(|| lines.into_iter().map(|line| line + "\n").collect())
     }
@@ -245,6 +246,15 @@ pub(crate) const COUNTERS: [&str; 6] = [
 
 const MEMINFO: &str = "proc/meminfo";
 const NODES: &str = "sys/devices/system/node";
+
+/// Whether a process maps huge pages whose size its text does not say: Linux says it since 4.0.
+fn has_huge_mappings(files: &BTreeMap<String, String>) -> bool {
+    let is_huge = |line: &str| line.contains(" huge") && !line.contains("kernelpagesize_kB");
+    let maps = files
+        .iter()
+        .filter(|(path, _)| path.ends_with("/numa_maps"));
+    maps.flat_map(|(_, text)| text.lines()).any(is_huge)
+}
 
 fn node_meminfo(node: NodeId, values: &BTreeMap<String, (u64, bool)>) -> String {
     let mut text = String::new();

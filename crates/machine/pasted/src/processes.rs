@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::line::Process;
+use model::{NodeId, NodeSet};
+
+use crate::line::{self, Process};
 
 /// What texts say of one process.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +79,22 @@ impl Processes {
         self.current().status.insert(key, line.to_owned());
     }
 
+    /// The nodes that their memory, their policies or their cpusets name.
+    pub(crate) fn nodes(&self) -> NodeSet {
+        let lines = self.all.iter().flat_map(|said| {
+            let status = said.status.get("Mems_allowed_list");
+            let allowed = status.and_then(|line| line.split_once(':'));
+            let allowed = allowed.and_then(|(_, list)| list.trim().parse::<NodeSet>().ok());
+            let maps = said.numa_maps.lines().flat_map(nodes_of_line);
+            maps.chain(
+                allowed
+                    .into_iter()
+                    .flat_map(|it| it.iter().collect::<Vec<_>>()),
+            )
+        });
+        lines.collect()
+    }
+
     /// Writes the files of all whose memory is known; returns their ids.
     pub(crate) fn write(
         self,
@@ -118,4 +136,19 @@ impl Processes {
         }
         ids
     }
+}
+
+/// The nodes of a line of numa_maps: of its policy, and of its pages.
+fn nodes_of_line(line: &str) -> Vec<NodeId> {
+    let mut words = line.split_whitespace().skip(1);
+    let policy = words.next().and_then(|policy| policy.rsplit_once(':'));
+    let policy = policy.and_then(|(_, nodes)| nodes.parse::<NodeSet>().ok());
+    let of_policy = policy
+        .into_iter()
+        .flat_map(|it| it.iter().collect::<Vec<_>>());
+    let of_pages = words.filter_map(|word| {
+        let (node, _) = word.strip_prefix('N')?.split_once('=')?;
+        line::node(node)
+    });
+    of_policy.chain(of_pages).collect()
 }

@@ -367,10 +367,13 @@ impl Reader {
             moment.pages.retain(|_, pages| is_whole(pages));
         }
         paste.pools.retain(|moment| !moment.pages.is_empty());
+        let nodes = self.processes.nodes();
         let mut processes = self.processes.write(&mut paste.files, &mut paste.remarks);
         processes.extend(paste.files.keys().filter_map(|path| of_process(path)));
         paste.processes = processes.into_iter().collect();
-        paste.has_cpus = self.machine.write(&mut paste.files, &mut paste.remarks);
+        paste.has_cpus = self
+            .machine
+            .write(&nodes, &mut paste.files, &mut paste.remarks);
         Ok(self.paste)
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use linux::each_cpu::of_each;
-use linux::sysfs_cpus::{self, CpuLists};
+use linux::sysfs_cpus::{self, CpuLists, CpuSource};
 use linux::{Error, Root, sysfs_nodes};
 use model::{CpuId, CpuSet, NodeId, NodeSet};
 
@@ -54,7 +54,13 @@ pub(crate) fn read(
             .unlisted
             .first()
             .filter(|_| claims.unlisted.len() == 1);
+        // Where only lists of nodes tell of CPUs, nothing is left over for those without.
+        let are_of_nodes = lists.source == CpuSource::Nodes;
         let what = match only {
+            _ if unclaimed.is_empty() && are_of_nodes => {
+                unknown = claims.unlisted.clone();
+                UNKNOWN
+            }
             _ if unclaimed.is_empty() => NOTHING_LEFT,
             _ if left.is_empty() => BY_LINKS,
             Some(only) => {

@@ -132,6 +132,8 @@ fn look_at_texts(files: &[PathBuf]) -> Result<(DoctorInput, Diagnosis), Failure>
     reading
         .remarks
         .extend(gaps.into_iter().map(|it: Finding| it.message));
+    let layout = input.residency.as_ref().and_then(report::layout_sentence);
+    reading.remarks.extend(layout);
     diagnosis.read_from = Some(reading);
     Ok((input, diagnosis))
 }

@@ -354,3 +354,34 @@ fn the_files_of_a_plan_are_written_and_nothing_is_overwritten() {
     let again = laboratory.run(&emit).with_code(2);
     again.says(&["cannot write", "numalab-plan.txt", "File exists"]);
 }
+
+#[test]
+fn pools_of_an_instance_are_seen_where_most_of_its_machine_is_unknown() {
+    let laboratory = Laboratory::new();
+    // Hoogland, 2016: a buffer cache on 32 nodes, and one worker whose CPUs are those of node 25.
+    let mut text = "$ grep huge /proc/$(pgrep p000_slob)/numa_maps\n".to_owned();
+    for node in 0..32 {
+        let address = 0x88_8000_0000_u64 + (node << 42);
+        let pages = if node == 25 { 50176 } else { 2000 + node };
+        text += &format!(
+            "{address:x} prefer:{node} file=/SYSV00000000\\040(deleted) huge dirty={pages} \
+             N{node}={pages}\n"
+        );
+    }
+    text += "# grep allowed_list /proc/$(pgrep p000_slob)/status\n\
+             Cpus_allowed_list:\t450-467,1026-1043\nMems_allowed_list:\t0-31\n\
+             # lscpu | grep 450\nNUMA node25 CPU(s):    450-467,1026-1043\n";
+    let document = doctor(&laboratory, &text);
+    let remarks = document["read_from"]["remarks"].to_string();
+    for expected in [
+        "p000_slob has no process id in the text: it is shown as 1",
+        "shared memory has a pool on each of 32 nodes",
+        "the CPUs of some nodes are not in the text: 0-24,26-31",
+        "huge pages are taken to have 2 MiB",
+    ] {
+        assert!(remarks.contains(expected), "{expected}: {remarks}");
+    }
+    // A node without a list of CPUs in the text is no node without CPUs.
+    let findings = document["findings"].to_string();
+    assert!(!findings.contains("no CPUs"), "{findings}");
+}

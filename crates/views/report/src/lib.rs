@@ -140,6 +140,7 @@ pub use pools_text::{
     NeedsDocument, PagesDocument, pages_document, pool_change_sentence, pool_changes_text,
     pool_needs_command, pool_needs_text, pools_text, reservations_text,
 };
+pub use residency_layout::layout_sentence;
 pub use residency_text::residency_text;
 pub use run_calibration::calibration_text;
 pub use run_comparison::{ComparedCase, ComparedPair, RunComparison, Selection, compare_runs};

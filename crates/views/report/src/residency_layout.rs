@@ -12,10 +12,13 @@ use crate::residency_figures::percent;
 const ELSEWHERE_PERCENT: u64 = 10;
 
 /// Returns the sentence of the heading; `None` where the policies are unknown.
-pub(crate) fn layout_sentence(residency: &Residency) -> Option<String> {
+pub fn layout_sentence(residency: &Residency) -> Option<String> {
     let policy = match residency.layout {
         Layout::Interleaved => "the policy interleaves shared memory over nodes",
-        Layout::PoolPerNode => "shared memory has a pool for each node: the instance is NUMA-aware",
+        Layout::PoolPerNode => &format!(
+            "shared memory has a pool on each of {} nodes: the instance is NUMA-aware",
+            pools(&residency.segments)
+        ),
         Layout::OneNode => "the policy binds shared memory to one node, or prefers one",
         Layout::Default => {
             return Some(
@@ -33,6 +36,19 @@ pub(crate) fn layout_sentence(residency: &Residency) -> Option<String> {
     Some(format!(
         "{policy}, but {elsewhere} of its pages lie elsewhere: {lies}"
     ))
+}
+
+/// How many nodes a policy names alone.
+fn pools(segments: &[SegmentResidency]) -> usize {
+    let policies = segments.iter().flat_map(|segment| {
+        let areas = segment.areas.iter().map(|area| area.policy.as_str());
+        areas.chain(segment.policy.as_deref())
+    });
+    let nodes = policies.filter_map(|policy| Some(nodes_of(policy)?.1));
+    let single = nodes.filter(|nodes| nodes.len() == 1);
+    single
+        .fold(NodeSet::default(), |all, one| all.union(&one))
+        .len()
 }
 
 /// The bytes of shared memory with a policy.

@@ -1,6 +1,6 @@
 //! Memory of the target on a node without CPUs.
 
-use model::{ByteSize, Severity};
+use model::{ByteSize, NodeSet, Severity};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::{WORTH_BYTES, source};
@@ -18,7 +18,9 @@ pub(super) const ROW: Row = Row {
 
 fn check(input: &DoctorInput) -> Option<Found> {
     let residency = input.residency.as_ref()?;
-    let with_cpus = input.topology.cpu_nodes();
+    let nodes = input.topology.nodes.iter();
+    let with_cpus = nodes.filter(|it| it.has_unknown_cpus || !it.cpus.is_empty());
+    let with_cpus: NodeSet = with_cpus.map(|it| it.id).collect();
     let mut far = residency.bytes_by_node.iter();
     let (node, bytes) =
         far.find(|(node, bytes)| !with_cpus.contains(**node) && **bytes >= WORTH_BYTES)?;

@@ -47,13 +47,15 @@ pub(crate) struct Layout {
 }
 
 impl<'a> Patient<'a> {
-    /// The target of the doctor; `None` without one, or if nothing is known of its CPUs.
+    /// The target of the doctor; `None` without one, or if nothing is known of its CPUs: of a
+    /// capture, of those of any process, since what it does not tell may be most of the target.
     pub(crate) fn of(input: &'a DoctorInput) -> Option<Self> {
         let residency = input.residency.as_ref()?;
         let topology = &input.topology;
         let users = users(residency, topology);
         let segments = residency.segments.iter();
-        (!users.is_empty()).then(|| Patient {
+        let is_part = input.is_captured && users.len() < residency.processes.len();
+        (!users.is_empty() && !is_part).then(|| Patient {
             topology,
             segments: segments.filter(|it| it.kind.is_shared_memory()).collect(),
             allowed: input.allowed_database_nodes(),
