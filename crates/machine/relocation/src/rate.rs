@@ -7,7 +7,7 @@ use linux::map_files::MappedObject;
 use linux::proc_maps::ObjectId;
 use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
 use linux::shared_memory_file::SharedMemoryFile;
-use linux::{Root, proc_status};
+use linux::{Root, capabilities, proc_status};
 use model::{NodeId, SegmentKind, Topology};
 
 use super::memory::{Part, PartKind, Source, Stretch};
@@ -46,13 +46,17 @@ pub fn own_rate(root: &Root, topology: &Topology, mappings: usize) -> Option<Mov
     let memory = SharedMemory::create(ObjectKind::Memfd, BYTES as usize, page_bytes).ok()?;
     let file = SharedMemoryFile::of(&memory).ok()?;
     file.write(&vec![1; BYTES as usize], 0).ok()?;
+    // What is mapped more than once moves only for whoever may move pages of several processes.
+    let of_others = capabilities::may_move_pages_of_others(root);
+    let mappings = if of_others { mappings } else { 1 };
     let mappings = mappings.clamp(1, MAPPINGS_MAX);
     let mapped = |_| {
         let mapping = memory.map().ok()?;
         mapping.populate_for_reading().ok()?;
         Some(mapping)
     };
-    let mapped: Vec<Mapping> = (0..mappings).map(mapped).collect::<Option<_>>()?;
+    // The window, through which it moves, is the first.
+    let mapped: Vec<Mapping> = (1..mappings).map(mapped).collect::<Option<_>>()?;
     let object = MappedObject::open_to_look(&file.path()).ok()??;
     let stretch = Stretch {
         pid: 0,
@@ -69,7 +73,7 @@ pub fn own_rate(root: &Root, topology: &Topology, mappings: usize) -> Option<Mov
         views: Vec::new(),
         stretches: Vec::new(),
     };
-    let seconds = try_out(root, &part, &stretch, pair)?;
+    let seconds = try_out(root, &part, &stretch, pair, of_others)?;
     drop(mapped);
     let rates = seconds.iter().filter(|seconds| **seconds > 0.0);
     let rates = rates.map(|seconds| BYTES as f64 / seconds);
@@ -81,7 +85,13 @@ pub fn own_rate(root: &Root, topology: &Topology, mappings: usize) -> Option<Mov
 }
 
 /// The seconds of each valid round.
-fn try_out(root: &Root, part: &Part, stretch: &Stretch, pair: [NodeId; 2]) -> Option<Vec<f64>> {
+fn try_out(
+    root: &Root,
+    part: &Part,
+    stretch: &Stretch,
+    pair: [NodeId; 2],
+    of_others: bool,
+) -> Option<Vec<f64>> {
     let mut seconds = Vec::new();
     let reader = Reader::new(root);
     let begin = Instant::now();
@@ -92,7 +102,7 @@ fn try_out(root: &Root, part: &Part, stretch: &Stretch, pair: [NodeId; 2]) -> Op
         let units: Vec<_> = chunk.units.iter().map(|unit| (*unit, to)).collect();
         let is_there_already = chunk.units.iter().any(|unit| unit.node == to);
         let mut sent = Sent::default();
-        sender::send(0, &units, part.page_bytes, false, &mut sent).ok()?;
+        sender::send(0, &units, part.page_bytes, of_others, &mut sent).ok()?;
         // A round in which not everything moved is not valid.
         if !is_there_already && sent.bytes == BYTES {
             seconds.push(began.elapsed().as_secs_f64());
