@@ -38,8 +38,19 @@ fn end(words: &[OsString], error: clap::Error) -> ! {
         .map(|word| report::plain(&word.to_string_lossy()));
     let again = Arguments::try_parse_from(escaped).err();
     let again = again.filter(|again| again.kind() == error.kind());
-    output::talk_lines(again.unwrap_or(error).render().to_string().trim_end());
+    output::talk_lines(&as_ours(&again.unwrap_or(error).render().to_string()));
     std::process::exit(code)
+}
+
+/// The parser's text in the form of all other errors: `numalab: …`, and `  hint: …`.
+fn as_ours(text: &str) -> String {
+    let lines = text.trim_end().lines().enumerate().map(|(at, line)| {
+        let word = if at == 0 { "error: " } else { "  tip: " };
+        let ours = if at == 0 { "numalab: " } else { "  hint: " };
+        line.strip_prefix(word)
+            .map_or(line.to_owned(), |rest| format!("{ours}{rest}"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Parses the command line of a command that is compared with a peer which starts fast, without the
@@ -68,6 +79,30 @@ fn arguments_of<A: Args>(words: &[OsString]) -> Option<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_parser_says_has_the_form_of_all_errors() {
+        for words in [
+            &["numalab", "undo", "x"][..],
+            &["numalab", "undo", "--forse"],
+            &["numalab", "no-such-command"],
+            &["numalab", "bind"],
+        ] {
+            let error = Arguments::try_parse_from(words).unwrap_err();
+            let said = as_ours(&error.render().to_string());
+            assert!(said.starts_with("numalab: "), "{said}");
+            assert!(
+                !said.contains("error: ") && !said.contains("tip: "),
+                "{said}"
+            );
+        }
+        let mistyped = Arguments::try_parse_from(["numalab", "undo", "--forse"]).unwrap_err();
+        let said = as_ours(&mistyped.render().to_string());
+        assert!(
+            said.contains("\n  hint: a similar argument exists: '--force'"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_command_alone_is_what_it_is_among_all() {

@@ -200,7 +200,7 @@ pub(crate) fn conclusion(run: &Run) -> Result<(), Failure> {
         let name = &case.plan.name;
         match case.trials.last().map(|trial| &trial.outcome) {
             Some(Outcome::Invalid(reason)) => {
-                let message = format!("case {name}: the placement was not honoured: {reason}");
+                let message = format!("case {name}: no trial is valid: {reason}");
                 return Err(Failure::new(ExitCode::PlacementNotHonoured, message));
             }
             Some(Outcome::Failed(reason)) => {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use linux::claimed_name::{self, Claim, ClaimedName};
 use linux::{Root, proc_stat};
-use model::Topology;
 use model::exit::ExitCode;
+use model::{Topology, cpu_words};
 
 use crate::failure::Failure;
 use crate::output;
@@ -155,9 +155,10 @@ fn governors(topology: &Topology) -> Vec<String> {
     let slow = governors.filter(|it| SLOW_GOVERNORS.contains(&it.name.as_str()));
     let said = slow.map(|governor| {
         format!(
-            "the frequency governor of CPUs {} is {}; every measurement begins with an untimed \
+            "the frequency governor of {} is {}; every measurement begins with an untimed \
              lap that lets clocks rise",
-            governor.cpus, governor.name
+            cpu_words(&governor.cpus),
+            governor.name
         )
     });
     said.collect()

@@ -8,7 +8,7 @@ use judgement::hops::MatrixFile;
 use judgement::{LatencyInput, findings, hops};
 use linux::TextFile;
 use model::exit::ExitCode;
-use model::{DistanceTable, LatencyResult, MatrixCell, NodeId, NodeMatrix, NodeSet};
+use model::{DistanceTable, LatencyResult, MatrixCell, NodeId, NodeMatrix, NodeSet, counted};
 
 use crate::failure::Failure;
 
@@ -107,7 +107,7 @@ fn check_same_nodes(
     }
     let nodes = |nodes: &NodeSet| match nodes.len() {
         1 => format!("1 node ({nodes})"),
-        count => format!("{count} nodes ({nodes})"),
+        count => format!("{} ({nodes})", counted(count, "node")),
     };
     let message = format!(
         "{} has distances of {}, but {} has latencies of {}: they are not from the same machine",

@@ -4,7 +4,7 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Event, Metric, Observer, ObserverError, Phase, Run, Trial};
+use model::{Event, Metric, Observer, ObserverError, Phase, Run, Trial, counted};
 
 use crate::output;
 
@@ -137,8 +137,10 @@ impl Observer for Progress {
             Event::CalibrationPoint(point) => {
                 let rows = point.work_unit;
                 let rate = millions(point.logical_reads_per_s);
-                self.bar
-                    .set_message(format!("calibrating: {rows} rows a statement, {rate}"));
+                self.bar.set_message(format!(
+                    "calibrating: {} a statement, {rate}",
+                    counted(rows, "row")
+                ));
             }
             Event::TrialStarted {
                 case,

@@ -1,5 +1,6 @@
 //! Files that a user requested beside the result of a command.
 
+use model::counted;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,11 @@ pub(crate) fn write_result(path: &Path, text: &str) -> Result<(), Failure> {
         return output::data(text);
     }
     write(path, text)?;
-    output::talk(&format!("wrote {} ({} bytes)", path.display(), text.len()));
+    output::talk(&format!(
+        "wrote {} ({})",
+        path.display(),
+        counted(text.len(), "byte")
+    ));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_ulong, c_void};
 
-use model::NodeId;
+use model::{NodeId, counted};
 
 use crate::SystemCallError;
 
@@ -123,7 +123,10 @@ fn call(
     };
     let Ok(left) = u64::try_from(answer) else {
         let what = node.map_or("query".to_owned(), |node| format!("to node {node}"));
-        let arguments = format!("process {pid}, {} pages, {what}", addresses.len());
+        let arguments = format!(
+            "process {pid}, {}, {what}",
+            counted(addresses.len(), "page")
+        );
         return Err(SystemCallError::last("move_pages", arguments));
     };
     Ok(left)

@@ -1,5 +1,6 @@
 //! Some pages of an object, mapped into this process to query the kernel about them.
 
+use model::counted;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
@@ -143,7 +144,7 @@ impl Window {
                 libc::process_vm_readv(libc::getpid(), &local, 1, some.as_ptr(), count, 0)
             };
             if usize::try_from(read) != Ok(some.len()) {
-                let arguments = format!("{} pages of this process", some.len());
+                let arguments = format!("{} of this process", counted(some.len(), "page"));
                 return Err(SystemCallError::last("process_vm_readv", arguments));
             }
         }

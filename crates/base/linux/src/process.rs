@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
+use model::counted;
 use rustix::process::{Gid, Pid, Signal, Uid};
 
 /// Has the kernel kill this process when the thread that started it ends (prctl(2),
@@ -118,7 +119,8 @@ pub(crate) fn require_one_thread() -> io::Result<()> {
     match threads.saturating_sub(1 + crate::on_threads::helpers_started()) {
         0 => Ok(()),
         others => {
-            let message = format!("this process has {others} other threads, and may have none");
+            let others = counted(others, "other thread");
+            let message = format!("this process has {others}, and may have none");
             Err(io::Error::other(message))
         }
     }

@@ -4,6 +4,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use model::counted;
+
 use crate::Error;
 use crate::block::Kind;
 use crate::instance::Instance;
@@ -120,8 +122,9 @@ pub(crate) fn difference(found: &[TableUpdates], made: &[TableUpdates]) -> Optio
     let (table, (found, made)) = tables.find(|(_, (found, made))| found != made)?;
     Some(match found.updates == made.updates {
         false => format!(
-            "the data file has {} updates of table {table}, its sessions made {}",
-            found.updates, made.updates
+            "the data file has {} of table {table}, its sessions made {}",
+            counted(found.updates, "update"),
+            made.updates
         ),
         true => {
             format!(

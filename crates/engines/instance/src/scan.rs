@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use linux::clock::monotonic_ns;
 use linux::machine_counters;
-use model::{Evidence, LatencySummary, Measured, NodeId, Outcome, Sample, Trial};
+use model::{Evidence, LatencySummary, Measured, NodeId, Outcome, Sample, Trial, counted};
 use placement::evidence::Residency;
 
 use crate::block::COLUMN_VALUES;
@@ -178,7 +178,10 @@ impl Scans<'_, '_> {
         let expected = (self.total, u64::from(sga.layout.column_blocks));
         ((sum, blocks) != expected).then(|| {
             let (total, all) = expected;
-            format!("a scan found the sum {sum} in {blocks} blocks; it is {total} in {all}")
+            format!(
+                "a scan found the sum {sum} in {}; it is {total} in {all}",
+                counted(blocks, "block")
+            )
         })
     }
 

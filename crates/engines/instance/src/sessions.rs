@@ -146,7 +146,7 @@ fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> 
     let way_out = match cause.kind() {
         // EAGAIN from fork(2): a limit of the user, of the cgroup or of the kernel.
         ErrorKind::WouldBlock => format!(
-            "; {sessions} sessions exceed the limit on processes: raise `ulimit -u` (or pids.max, \
+            "; the limit on processes is below {sessions}: raise `ulimit -u` (or pids.max, \
              or kernel.pid_max), or use fewer sessions"
         ),
         _ => String::new(),

@@ -2,7 +2,7 @@
 //!
 //! docs/instance.md shows the same layout.
 
-use model::{LoadPlan, SgaPlan};
+use model::{LoadPlan, SgaPlan, counted};
 
 use crate::Error;
 use crate::layout::{
@@ -80,8 +80,10 @@ impl SgaSize {
         }
         let least = BLOCKS_PER_TABLE_MIN * u64::from(parts) * BLOCK_BYTES;
         Err(Error::Layout(format!(
-            "{blocks} blocks of data for each of {parts} sessions: data must be at least {least} \
-             bytes"
+            "{} of data for each of {}: data must be at least {least} \
+             bytes",
+            counted(blocks, "block"),
+            counted(parts, "session")
         )))
     }
 
@@ -146,7 +148,8 @@ impl SgaLayout {
         } = *size;
         if sessions == 0 || sessions > SESSIONS_MAX {
             return Err(Error::Layout(format!(
-                "{sessions} sessions: must be 1 to {SESSIONS_MAX}"
+                "{}: must be 1 to {SESSIONS_MAX}",
+                counted(sessions, "session")
             )));
         }
         let page_bytes = size.page_bytes;
@@ -157,7 +160,8 @@ impl SgaLayout {
         }
         if pools == 0 || pools > POOLS_MAX {
             return Err(Error::Layout(format!(
-                "{pools} pools: must be 1 to {POOLS_MAX}"
+                "{}: must be 1 to {POOLS_MAX}",
+                counted(pools, "pool")
             )));
         }
         let buffers = size.buffers_per_pool() * u64::from(pools);
@@ -165,11 +169,12 @@ impl SgaLayout {
         if blocks_per_table < BLOCKS_PER_TABLE_MIN || buffers > BUFFERS_MAX {
             let in_pools = match pools {
                 1 => String::new(),
-                _ => format!(" in {pools} pools"),
+                _ => format!(" in {}", counted(pools, "pool")),
             };
             return Err(Error::Layout(format!(
-                "a cache of {cache_bytes} bytes for {sessions} sessions{in_pools}: must be {} to \
+                "a cache of {cache_bytes} bytes for {}{in_pools}: must be {} to \
                  {} bytes",
+                counted(sessions, "session"),
                 size.cache_bytes_min(),
                 BUFFERS_MAX * BLOCK_BYTES
             )));

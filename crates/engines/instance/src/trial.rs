@@ -6,7 +6,7 @@ use std::time::Duration;
 use linux::Root;
 use linux::clock::monotonic_ns;
 use linux::machine_counters::{self, MachineCounters};
-use model::{CpuId, Evidence, Outcome, Sample, SessionEvidence, Trial, UpdateFigures};
+use model::{CpuId, Evidence, Outcome, Sample, SessionEvidence, Trial, UpdateFigures, counted};
 use placement::evidence::Residency;
 
 use crate::checkpoint::Checkpoint;
@@ -87,7 +87,7 @@ pub(crate) fn run(
     let outcome = match (total.rows_wrong, checkpoint.and_then(|it| it.wrong)) {
         (0, None) => Outcome::Valid,
         (0, Some(wrong)) => Outcome::Failed(wrong),
-        (wrong, _) => Outcome::Failed(format!("{wrong} rows read were wrong")),
+        (wrong, _) => Outcome::Failed(format!("{} read were wrong", counted(wrong, "row"))),
     };
     let trial = Trial {
         round,

@@ -272,7 +272,7 @@ impl<'i, 'm> Up<'i, 'm> {
         let outcome = match (wrong + rows_wrong, self.changed.is_empty()) {
             (0, true) => Outcome::Valid,
             (0, false) => Outcome::Invalid(self.changed.join("; ")),
-            (wrong, _) => Outcome::Failed(format!("{wrong} rows read were wrong")),
+            (wrong, _) => Outcome::Failed(format!("wrong: {} read", model::counted(wrong, "row"))),
         };
         Ok(Trial {
             round,

@@ -1,6 +1,6 @@
 //! Compares the requested placement of a measurement with what the kernel reports. Pure.
 
-use model::{CpuId, MeasurementEvidence, MemoryEvidence};
+use model::{CpuId, MeasurementEvidence, MemoryEvidence, cpu_words};
 
 use crate::placed_memory::MemoryNodes;
 
@@ -18,11 +18,17 @@ pub fn contradictions(
     let is_only = |set: &model::CpuSet| set.len() == 1 && set.contains(cpu);
     if !is_only(&evidence.cpus_allowed) {
         let seen = &evidence.cpus_allowed;
-        found.push(format!("the thread may use CPUs {seen}, requested {cpu}"));
+        found.push(format!(
+            "the thread may use {}, requested {cpu}",
+            cpu_words(seen)
+        ));
     }
     if !is_only(&evidence.cpus_used) {
         let seen = &evidence.cpus_used;
-        found.push(format!("the thread ran on CPUs {seen}, requested {cpu}"));
+        found.push(format!(
+            "the thread ran on {}, requested {cpu}",
+            cpu_words(seen)
+        ));
     }
     memory_contradictions(nodes, &evidence.memory_before, &mut found);
     let (before, after) = (&evidence.memory_before, &evidence.memory_after);

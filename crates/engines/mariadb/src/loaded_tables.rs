@@ -1,7 +1,7 @@
 //! A server with cached tables, ready for sessions.
 
 use linux::Root;
-use model::ServerKind;
+use model::{ServerKind, counted};
 use server::{CacheMemory, Counters, Loaded, Opener, ServerPlan};
 
 use crate::client::Client;
@@ -78,7 +78,7 @@ impl LoadedTables {
         let after = status::read(client)?;
         let from_files = after.from_outside.saturating_sub(before.from_outside);
         if from_files > 0 {
-            let found = format!("{from_files} pages read from files");
+            let found = format!("{} read from files", counted(from_files, "page"));
             return Err(Error::answer(WHAT, "all pages in the buffer pool", found));
         }
         let counts = |counters: &Counters| counters.reads.iter().map(|it| it.count).sum::<u64>();

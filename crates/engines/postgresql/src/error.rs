@@ -39,6 +39,17 @@ pub enum Error {
         /// The oldest supported version.
         oldest: u32,
     },
+    /// Other sessions work in the database of a server whose counters cannot tell them apart.
+    #[error(
+        "other sessions work in this database ({found}), and PostgreSQL {version} counts their \
+         reads together with numalab's: no trial would be valid"
+    )]
+    OthersWork {
+        /// Its version.
+        version: String,
+        /// The most active sessions seen at once, in words.
+        found: String,
+    },
     /// This process is root, and there is no user to run a server as.
     #[error("PostgreSQL does not run as root, and neither user postgres nor user nobody exists")]
     NoUser,
@@ -165,6 +176,7 @@ impl Error {
             | Error::NoUser
             | Error::TooOld { .. }
             | Error::NoBufferCacheExtension { .. } => ExitCode::MachineCannot,
+            Error::OthersWork { .. } => ExitCode::NotFit,
             Error::NotInstalled { .. }
             | Error::Url { .. }
             | Error::OpenPasswordFile { .. }
@@ -199,6 +211,10 @@ impl Error {
                  and name its bin directory with --pg-bin",
             ),
             Error::TooOld { .. } => Some("name the bin directory of a newer version with --pg-bin"),
+            Error::OthersWork { .. } => Some(
+                "measure when nobody else works in this database, with PostgreSQL 18 or later, or \
+                 a copy: numalab run with an experiment of its own server",
+            ),
             Error::NotInstalled { .. } => {
                 Some("--pg-bin takes the directory that contains initdb and postgres")
             }

@@ -1,6 +1,7 @@
 //! One statement of the load: checks that its plan is an index scan, and reads from EXPLAIN how
 //! many blocks it finds in the shared buffers.
 
+use model::counted;
 use postgres::{Client, SimpleQueryMessage};
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ pub(crate) fn hits_per_statement(
                 ..
             } => "another plan".to_owned(),
             Explained { reads: 1.., .. } => {
-                format!("{} blocks read from outside", explained.reads)
+                format!("{} read from outside", counted(explained.reads, "block"))
             }
             _ => {
                 hits += explained.hits;

@@ -1,5 +1,6 @@
 //! The tables of the load: one row per block in random physical order, an index, known values.
 
+use model::counted;
 use postgres::Client;
 use server::TablesPlan;
 
@@ -112,8 +113,8 @@ pub(crate) fn make(
         if blocks != i64::from(rows) {
             return Err(Error::Answer {
                 what: "one row per block",
-                expected: format!("{rows} blocks"),
-                found: format!("{blocks} blocks in {}", table.name),
+                expected: counted(rows, "block"),
+                found: format!("{} in {}", counted(blocks, "block"), table.name),
             });
         }
     }

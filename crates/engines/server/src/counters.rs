@@ -1,5 +1,7 @@
 //! The server's own counters of logical reads, and their difference from numalab's.
 
+use model::counted;
+
 /// Maximum relative difference of a server's counter.
 const DISAGREEMENT_MAX: f64 = 0.01;
 
@@ -65,9 +67,9 @@ impl CounterCheck {
         let disagreement = self.disagreement();
         (disagreement.abs() > DISAGREEMENT_MAX || !disagreement.is_finite()).then(|| {
             format!(
-                "{} counted {} hits, statements times hits per statement are {:.0}: {:+.2} %",
+                "{} counted {}, statements times hits per statement are {:.0}: {:+.2} %",
                 self.source,
-                self.hits,
+                counted(self.hits, "hit"),
                 self.expected,
                 disagreement * 100.0
             )

@@ -1,6 +1,6 @@
 //! Checks whether a trial counts, according to the server and the scheduler. Pure.
 
-use model::{ServerKind, TimeModel};
+use model::{ServerKind, TimeModel, counted};
 
 use crate::CounterCheck;
 
@@ -29,8 +29,8 @@ impl Gates<'_> {
             .collect();
         if self.table_reads > 0 {
             found.push(format!(
-                "the server read {} blocks of the tables from outside the {}",
-                self.table_reads,
+                "the server read {} of the tables from outside the {}",
+                counted(self.table_reads, "block"),
                 self.kind.cache()
             ));
         }
@@ -44,9 +44,10 @@ pub fn unaccounted(time: &TimeModel) -> Option<String> {
     // Without DB time nothing was measured.
     (!share.is_finite() || share < ACCOUNTED_MIN).then(|| {
         format!(
-            "CPU, run queue and named waits are {:.1} % of DB time (minimum {:.0} %): sessions \
+            "CPU, run queue and named waits are {:.2} % of DB time (minimum {:.0} %): sessions \
              waited for something else",
-            share * 100.0,
+            // Rounded down: what is below the minimum never reads as the minimum.
+            (share * 1e4).floor() / 100.0,
             ACCOUNTED_MIN * 100.0
         )
     })

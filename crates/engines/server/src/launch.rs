@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use linux::mempolicy::{self, Policy};
-use model::{Allocation, Placement, ServerKind};
+use model::{Allocation, Placement, ServerKind, node_words};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -149,7 +149,8 @@ fn place(order: &LaunchOrder) -> Result<(), Error> {
                 what: "the allocation",
                 expected: "a memory policy of the server's processes".to_owned(),
                 found: format!(
-                    "a pool for each of nodes {nodes}, which {} has not",
+                    "a pool for each of {}, which {} has not",
+                    node_words(nodes),
                     order.kind.name()
                 ),
             });

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use linux::{Root, proc_stat, proc_status};
-use model::CpuSet;
+use model::{CpuSet, cpu_words};
 
 /// The settings with a list, and the names of the threads that follow it (docs/threads.md). The
 /// first thread follows that of the server.
@@ -47,8 +47,9 @@ impl CpuLists {
             });
             if let Some((name, _, cpus)) = list.filter(|(_, _, cpus)| *cpus != allowed.cpus) {
                 found.push(format!(
-                    "{name} is {cpus}, and thread {} may use CPUs {}",
-                    thread.name, allowed.cpus
+                    "{name} is {cpus}, and thread {} may use {}",
+                    thread.name,
+                    cpu_words(allowed.cpus)
                 ));
             }
         }

@@ -3,7 +3,7 @@
 //! Nothing is corrected: the text does not tell which of two figures is wrong. Figures missing from
 //! an excerpt are not checked.
 
-use model::{LoadReport, Printed, ReportInterval, ReportKind};
+use model::{LoadReport, Printed, ReportInterval, ReportKind, counted};
 
 use crate::events::{Row, TopEvents};
 use crate::header::Header;
@@ -53,7 +53,10 @@ fn too_many_cpus(report: &LoadReport) -> Option<String> {
     let (cpus, delivered) = (report.host.cpus?, report.cpus_delivered()?);
     (Range::of(delivered).low > f64::from(cpus)).then(|| {
         let delivered = delivered.value;
-        format!("DB CPU is {delivered:.1} per second, but the host has {cpus} CPUs")
+        format!(
+            "DB CPU is {delivered:.1} per second, but the host has {}",
+            counted(cpus, "CPU")
+        )
     })
 }
 
@@ -190,9 +193,9 @@ fn average(row: &Row) -> Option<String> {
             half_unit: 1000.0 * average.half_unit,
         };
         format!(
-            "{}: {} waits of {} ms take {:.1} s, not {} s",
+            "{}: {} of {} ms take {:.1} s, not {} s",
             row.event.name,
-            shown(waits),
+            counted(shown(waits), "wait"),
             shown(average_ms),
             waits.value * average.value,
             shown(total)

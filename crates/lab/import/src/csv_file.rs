@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use csv::StringRecord;
 use linux::{Error, TextFile};
-use model::FIGURES;
+use model::{FIGURES, counted};
 
 /// The most cases and rows of a file; more are an error in the choice of columns.
 const CASES_MAX: usize = 100;
@@ -82,7 +82,7 @@ pub fn cases_of_table(file: &TextFile, columns: &Columns) -> Result<Table, Error
             return Err(file.unexpected(line(&row), expected, "more"));
         }
         if row.len() != heading.len() {
-            let expected = format!("{} fields, as in the heading", heading.len());
+            let expected = format!("{}, as in the heading", counted(heading.len(), "field"));
             return Err(file.unexpected(line(&row), expected, row.len().to_string()));
         }
         rows.push(row);

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use linux::{Error, TextFile};
-use model::ReportKind;
+use model::{ReportKind, counted};
 
 /// A line of a file with its number, from 1.
 pub(crate) type Line<'t> = (usize, &'t str);
@@ -127,7 +127,11 @@ fn runs_apart<'t>(file: &TextFile, report: &Piece<'t>) -> Result<Vec<Piece<'t>>,
             "at most {RUNS_MAX} runs side by side, labelled \"Run 1:\" and so on, in at most \
              {LINES_MAX} lines"
         );
-        let found = format!("{} runs in {} lines", runs.len(), report.lines.len());
+        let found = format!(
+            "{} in {}",
+            counted(runs.len(), "run"),
+            counted(report.lines.len(), "line")
+        );
         return Err(file.unexpected(first, expected, found));
     }
     let of_run = |run: u32| {

@@ -1,5 +1,6 @@
 //! Errors of the store, the advice for each, and the exit code.
 
+use model::counted;
 use std::path::{Path, PathBuf};
 
 use model::exit::ExitCode;
@@ -136,7 +137,7 @@ pub enum Error {
         nearest: Vec<String>,
     },
     /// Several ids start with this text.
-    #[error("{asked:?} matches {count} runs: {}", examples.join(", "))]
+    #[error("{asked:?} matches {}: {}", counted(count, "run"), examples.join(", "))]
     AmbiguousRun {
         /// The id requested.
         asked: String,

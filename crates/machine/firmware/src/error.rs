@@ -1,6 +1,6 @@
 //! Why there is no table.
 
-use model::NodeId;
+use model::{NodeId, node_words};
 
 /// Why distances, a table or weights could not be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +36,10 @@ pub enum Error {
         nodes: usize,
     },
     /// The bandwidth of a node's memory is missing.
-    #[error("the memory of node {node} was not measured from CPUs of nodes {cpu_nodes}{reason}")]
+    #[error(
+        "the memory of node {node} was not measured from CPUs of {}{reason}",
+        node_words(cpu_nodes)
+    )]
     NoBandwidth {
         /// The node.
         node: NodeId,
@@ -56,8 +59,10 @@ pub enum Error {
     },
     /// The firmware's table of proximity domains does not have the nodes of the kernel.
     #[error(
-        "the firmware's table SRAT gives nodes {of_table}, but the kernel has nodes {of_kernel}: \
-         which proximity domain is which node is unknown"
+        "the firmware's table SRAT gives {}, but the kernel has {}: \
+         which proximity domain is which node is unknown",
+        node_words(of_table),
+        node_words(of_kernel)
     )]
     OtherNodes {
         /// Nodes that follow from the table.

@@ -3,6 +3,7 @@
 
 use crate::Error;
 use crate::system_table::{self, Maker, SystemTable};
+use model::counted;
 
 /// Its signature.
 pub(crate) const SIGNATURE: &str = "SLIT";
@@ -25,14 +26,17 @@ impl Slit {
         let malformed = |expected: String| Error::Malformed {
             table: SIGNATURE.to_owned(),
             expected,
-            found: format!("{} bytes", table.body.len()),
+            found: counted(table.body.len(), "byte"),
         };
         let Some((count, distances)) = table.body.split_first_chunk::<8>() else {
             return Err(malformed("the number of localities".to_owned()));
         };
         let count = u64::from_le_bytes(*count);
         if count > LOCALITIES_MAX || distances.len() as u64 != count * count {
-            return Err(malformed(format!("the distances of {count} localities")));
+            return Err(malformed(format!(
+                "the distances of {}",
+                counted(count, "locality")
+            )));
         }
         Ok(Slit {
             localities: usize::try_from(count).unwrap_or_default(),

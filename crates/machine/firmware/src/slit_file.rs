@@ -13,7 +13,7 @@
 //!     0000: 53 4C 49 54 30 00 00 00 01 6C 42 4F 43 48 53 20  SLIT0....lBOCHS
 //! ```
 
-use model::{DistanceTable, NodeId};
+use model::{DistanceTable, NodeId, counted};
 
 use crate::Error;
 use crate::slit::{SIGNATURE, Slit};
@@ -112,8 +112,8 @@ fn of_iasl(text: &str) -> Result<Slit, Error> {
             distances,
         }),
         false => Err(malformed(
-            &format!("the distances of {count} localities"),
-            &format!("{} distances", distances.len()),
+            &format!("the distances of {}", counted(count, "locality")),
+            &counted(distances.len(), "distance"),
         )),
     }
 }

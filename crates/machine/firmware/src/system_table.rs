@@ -1,6 +1,7 @@
 //! The header that every table of ACPI has (ACPI 6.5, 5.2.6 "System Description Table Header").
 
 use crate::Error;
+use model::counted;
 
 /// Size of the header: signature 4, length 4, revision 1, checksum 1, OEM id 6, OEM table id 8, OEM
 /// revision 4, creator id 4, creator revision 4.
@@ -39,7 +40,7 @@ impl<'b> SystemTable<'b> {
             found,
         };
         if bytes.len() < HEADER_BYTES || &bytes[..4] != signature.as_bytes() {
-            let found = format!("{} bytes of another kind", bytes.len());
+            let found = format!("{} of another kind", counted(bytes.len(), "byte"));
             return Err(malformed(format!("a header with {signature}"), found));
         }
         let length = u32_at(bytes, 4) as usize;

@@ -190,13 +190,13 @@ mod tests {
             rows,
             "0",
             "0-1",
-            "node 1 was not measured from CPUs of nodes 0: its CPUs are in use",
+            "node 1 was not measured from CPUs of node 0: its CPUs are in use",
         );
         check(
             rows,
             "1",
             "0-1",
-            "node 0 was not measured from CPUs of nodes 1",
+            "node 0 was not measured from CPUs of node 1",
         );
         check(&[&[100.0, 50.0]], "0", "0-2", "node 2 was not measured");
         check(

@@ -4,7 +4,7 @@ use linux::map_files::MappedObject;
 use linux::page_faults::{FaultHappening, FaultRecord, PageFaults, Whose};
 use linux::proc_maps::{self, Mapping};
 use linux::{Root, SystemCallError, clock, proc_meminfo, proc_stat, sysfs_cpus};
-use model::{FirstTouch, Topology};
+use model::{FirstTouch, Topology, counted};
 use residency::instances::{self, InstanceError, Target};
 
 use crate::address_space::AddressSpace;
@@ -34,7 +34,10 @@ pub enum LookError {
     #[error(transparent)]
     Read(#[from] linux::Error),
     /// None of the processes may be read.
-    #[error("no permission to read the mappings of any of the {processes} processes of {target}")]
+    #[error(
+        "no permission to read the mappings of any of the {} of {target}",
+        counted(processes, "process")
+    )]
     NotPermitted {
         /// The target.
         target: String,
@@ -264,14 +267,16 @@ impl<'a> Look<'a> {
         let mut gaps = self.gaps.clone();
         if lost_events > 0 {
             gaps.push(format!(
-                "{lost_events} events were lost because a buffer was full: shares are lower \
-                 bounds (a larger --buffer-kib helps)"
+                "a full buffer lost {}: shares are lower \
+                 bounds (a larger --buffer-kib helps)",
+                counted(lost_events, "event")
             ));
         }
         let malformed = self.faults.malformed();
         if malformed > 0 {
             gaps.push(format!(
-                "{malformed} records of the kernel were not understood"
+                "{} of the kernel not understood",
+                counted(malformed, "record")
             ));
         }
         if !self.faults.has_kernel_mode {
@@ -284,7 +289,7 @@ impl<'a> Look<'a> {
         if self.tracker.without_room > 0 {
             let faults = self.tracker.without_room;
             gaps.push(format!(
-                "{faults} pages or faults are not counted: the memory for records is full"
+                "pages and faults not counted, {faults} in all: the memory for records is full"
             ));
         }
         if self.tracker.processes.had_too_many || self.tracker.segments.had_too_many {

@@ -1,6 +1,7 @@
 //! Whether a machine is fit to be measured: how much of its CPUs other processes use, and how much
 //! of them this process may use.
 
+use model::counted;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -83,24 +84,27 @@ impl Fitness {
         let mut doubts = Vec::new();
         if let Some(busy) = self.busy_cpus.filter(|busy| *busy > cpus * BUSY_SHARE_MAX) {
             doubts.push(format!(
-                "other processes keep {busy:.1} of {cpus} CPUs busy (limit {:.1}); stop them, or \
+                "other processes keep {busy:.1} of {} busy (limit {:.1}); stop them, or \
                  wait until they finish",
+                counted(cpus, "CPU"),
                 cpus * BUSY_SHARE_MAX
             ));
         }
         let runnable = self.runnable_tasks;
         if let Some(tasks) = runnable.filter(|tasks| *tasks > cpus * RUNNABLE_PER_CPU_MAX) {
             doubts.push(format!(
-                "{tasks:.1} other tasks are runnable on {cpus} CPUs (limit {:.1}); stop them, or \
+                "{tasks:.1} other tasks are runnable on {} (limit {:.1}); stop them, or \
                  wait until they finish",
+                counted(cpus, "CPU"),
                 cpus * RUNNABLE_PER_CPU_MAX
             ));
         }
         let stolen = self.stolen_cpus;
         if let Some(stolen) = stolen.filter(|stolen| *stolen > cpus * STOLEN_SHARE_MAX) {
             doubts.push(format!(
-                "the hypervisor takes {stolen:.2} of {cpus} CPUs (steal; limit {:.2}); give the \
+                "the hypervisor takes {stolen:.2} of {} (steal; limit {:.2}); give the \
                  guest dedicated CPUs",
+                counted(cpus, "CPU"),
                 cpus * STOLEN_SHARE_MAX
             ));
         }

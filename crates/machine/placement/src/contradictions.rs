@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{
     Allocation, Evidence, LogicalReads, Mechanism, NodeId, NodeSet, OwnMemory, Placement,
-    SessionEvidence, SgaEvidence,
+    SessionEvidence, SgaEvidence, counted, cpu_words, node_words,
 };
 
 /// How far the share of a node may be from even under interleave, relative to the even share.
@@ -41,7 +41,8 @@ pub fn contradictions(
     if evidence.sessions.len() != work.load.sessions as usize {
         let (asked, seen) = (work.load.sessions, evidence.sessions.len());
         found.push(format!(
-            "{asked} sessions requested, evidence exists for {seen}"
+            "{} requested, evidence exists for {seen}",
+            counted(asked, "session")
         ));
     }
     for (number, session) in evidence.sessions.iter().enumerate() {
@@ -60,7 +61,8 @@ pub fn contradictions(
         && most > limit
     {
         found.push(format!(
-            "instance caging to {limit} let {most} sessions run at once"
+            "instance caging to {limit} let {} run at once",
+            counted(most, "session")
         ));
     }
     found
@@ -205,7 +207,10 @@ fn policy_in_kernel_words(allocation: &Allocation) -> Option<String> {
 fn pool_contradictions(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<String>) {
     if sga.pools.len() != nodes.len() {
         let (asked, seen) = (nodes.len(), sga.pools.len());
-        found.push(format!("{asked} pools were asked for, {seen} were seen"));
+        found.push(format!(
+            "{} were asked for, {seen} were seen",
+            counted(asked, "pool")
+        ));
     }
     for (node, pool) in nodes.iter().zip(&sga.pools) {
         let (asked, seen) = (format!("prefer:{node}"), &pool.policy);
@@ -275,11 +280,17 @@ fn cpu_contradictions(
     };
     if !honoured {
         let seen = &process.cpus_allowed;
-        found.push(format!("{name} may use CPUs {seen}, requested {asked}"));
+        found.push(format!(
+            "{name} may use {}, requested {asked}",
+            cpu_words(seen)
+        ));
     }
     if !process.cpus_used.is_subset(asked) {
         let seen = &process.cpus_used;
-        found.push(format!("{name} ran on CPUs {seen}, requested {asked}"));
+        found.push(format!(
+            "{name} ran on {}, requested {asked}",
+            cpu_words(seen)
+        ));
     }
 }
 
@@ -295,7 +306,10 @@ fn memory_node_contradictions(
     match placement.mechanism {
         Mechanism::Group if process.memory_nodes_allowed != *asked => {
             let seen = &process.memory_nodes_allowed;
-            found.push(format!("{name} may use nodes {seen}, requested {asked}"));
+            found.push(format!(
+                "{name} may use {}, requested {asked}",
+                node_words(seen)
+            ));
         }
         Mechanism::Affinity if process.policy != format!("bind:{asked}") => {
             let seen = &process.policy;
@@ -321,13 +335,17 @@ fn group_contradictions(placement: &Placement, evidence: &Evidence, found: &mut 
         .filter(|asked| **asked != group.cpus)
     {
         let (path, seen) = (&group.path, &group.cpus);
-        found.push(format!("group {path} has CPUs {seen}, requested {asked}"));
+        found.push(format!(
+            "group {path} has {}, requested {asked}",
+            cpu_words(seen)
+        ));
     }
     let asked = placement.memory_nodes.as_ref();
     if let Some(asked) = asked.filter(|asked| **asked != group.memory_nodes) {
         let (path, seen) = (&group.path, &group.memory_nodes);
         found.push(format!(
-            "group {path} has memory nodes {seen}, requested {asked}"
+            "group {path} has memory {}, requested {asked}",
+            node_words(seen)
         ));
     }
 }
@@ -470,7 +488,7 @@ mod tests {
         check(|_, e| e.group = None, "group could not be read back");
         check(
             |_, e| e.group.as_mut().unwrap().cpus = "1".parse().unwrap(),
-            "has CPUs 1,",
+            "has CPU 1, requested 1-2",
         );
         check(
             |_, e| e.running_sessions_max = Some(2),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use model::{NodeId, NodeSet, Topology};
+use model::{NodeId, NodeSet, Topology, node_words};
 
 /// Where memory should go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,18 +143,21 @@ impl Destination {
         for (node, _) in &weights {
             if !all.contains(*node) {
                 return Err(format!(
-                    "there is no node {node}: this machine has nodes {all}"
+                    "there is no node {node}: this machine has {}",
+                    node_words(all)
                 ));
             }
             if !with_memory.contains(*node) {
                 return Err(format!(
-                    "node {node} has no memory: nodes with memory are {with_memory}"
+                    "no memory on node {node}; memory is on {}",
+                    node_words(&with_memory)
                 ));
             }
         }
         if weights.is_empty() {
             return Err(format!(
-                "none of the nodes {nodes_of_cpus} of these CPUs has memory"
+                "no memory on {}, where these CPUs are",
+                node_words(nodes_of_cpus)
             ));
         }
         Ok(match self {
@@ -369,13 +372,10 @@ mod tests {
             "1",
             Err("there is no node 1: this machine has nodes 0,2,5,7"),
         );
-        check(
-            "7",
-            Err("node 7 has no memory: nodes with memory are 0,2,5"),
-        );
+        check("7", Err("no memory on node 7; memory is on nodes 0,2,5"));
         check("interleave=", Err("no node is named"));
         check("weighted-interleave=", Err("no node is named"));
-        check("weighted-interleave=7", Err("node 7 has no memory"));
+        check("weighted-interleave=7", Err("no memory on node 7"));
         check("spread=0:2,0:1", Err("node 0 has two weights"));
         for text in [
             "",

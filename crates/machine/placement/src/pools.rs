@@ -10,7 +10,7 @@ use journal::{
 };
 use linux::kernel_place::KernelPlace;
 use linux::{Root, control_group, proc_buddyinfo, sysfs_huge_pages, sysfs_nodes};
-use model::{NodeId, PoolChange, PoolNeed, PoolOfNode, Topology};
+use model::{NodeId, PoolChange, PoolNeed, PoolOfNode, Topology, counted};
 use serde::{Deserialize, Serialize};
 
 use crate::destination::Pattern;
@@ -85,7 +85,7 @@ pub(crate) struct PoolResized {
 impl Display for PoolResized {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (path, before, asked) = (self.path.display(), self.before, self.asked);
-        write!(f, "{path}: {asked} pages for {before}")
+        write!(f, "{path}: {} for {before}", counted(asked, "page"))
     }
 }
 
@@ -127,7 +127,10 @@ impl Change for PoolResized {
         control_group::write(path, &before.to_string())?;
         match persistent(path)? {
             reached if reached == before => Ok(None),
-            reached => Err(refused(format!("the kernel reached only {reached} pages"))),
+            reached => Err(refused(format!(
+                "the kernel reached only {}",
+                counted(reached, "page")
+            ))),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Which pages were moved, and from where: one line of JSON for each chunk, synced before the chunk
 //! is moved (docs/journal.md).
 
+use model::counted;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
@@ -106,7 +107,11 @@ pub(super) fn read(journal: &Journal, entry: u64) -> Result<Vec<ChunkLine>, Erro
         let end = parsed.first.checked_add(from);
         let bytes = end.and_then(|end| end.checked_mul(parsed.page_bytes));
         if from != to || parsed.page_bytes == 0 || bytes.is_none() {
-            return Err(refused(format!("{from} pages from, {to} pages to")));
+            return Err(refused(format!(
+                "{} from, {} to",
+                counted(from, "page"),
+                counted(to, "page")
+            )));
         }
         lines.push(parsed);
     }

@@ -1,6 +1,6 @@
 //! Why memory cannot be moved.
 
-use model::{ByteSize, NodeId, NodeSet};
+use model::{ByteSize, NodeId, NodeSet, node_words};
 
 use residency::instances::InstanceError;
 
@@ -63,7 +63,10 @@ pub enum MoveError {
         target: String,
     },
     /// A cpuset forbids the destination.
-    #[error("the cpuset of {who} allows memory only on nodes {allowed}, not on node {node}")]
+    #[error(
+        "the cpuset of {who} allows memory only on {}, not on node {node}",
+        node_words(allowed)
+    )]
     Forbidden {
         /// The process, or numalab itself.
         who: String,

@@ -9,7 +9,7 @@ use linux::SystemCallError;
 use linux::map_files::{MappedObject, Window};
 use linux::object_policy::{self, RawPolicy};
 use linux::proc_maps::ObjectId;
-use model::{ByteSize, NodeSet};
+use model::{ByteSize, NodeSet, counted};
 use placement::Pattern;
 use serde::{Deserialize, Serialize};
 
@@ -174,7 +174,7 @@ pub(super) fn of_object(object: &MappedObject) -> Result<String, SystemCallError
     let areas = areas(&window, pages)?;
     Ok(match &areas[..] {
         [only] => raw(&only.policy).to_string(),
-        _ => format!("{} areas of their own", areas.len()),
+        _ => format!("{} of their own", counted(areas.len(), "area")),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Finds a shared object of the journal again: in any process that has it mapped or open now, or by
 //! its name.
 
+use model::counted;
 use std::io;
 
 use journal::Error;
@@ -112,8 +113,9 @@ pub(super) fn find(
     match look.processes_closed {
         0 => Ok(None),
         closed => Err(unreachable(format!(
-            "the mappings of {closed} processes are not visible without CAP_SYS_PTRACE, and it \
-             may be one of them"
+            "the mappings of {} are not visible without CAP_SYS_PTRACE, and it \
+             may be one of them",
+            counted(closed, "process")
         ))),
     }
 }

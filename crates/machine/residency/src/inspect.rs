@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use linux::{Root, pagemap};
-use model::{ClassResidency, Residency, ResidencyMethod, SegmentKind, SegmentResidency, Topology};
+use model::{
+    ClassResidency, Residency, ResidencyMethod, SegmentKind, SegmentResidency, Topology, counted,
+};
 
 use super::data_files::{self, DataFiles};
 use super::frames::Frames;
@@ -49,7 +51,10 @@ pub enum InspectError {
     #[error(transparent)]
     Read(#[from] linux::Error),
     /// None of the processes may be read.
-    #[error("no permission to read any of the {processes} processes of {target}")]
+    #[error(
+        "no permission to read any of the {} of {target}",
+        counted(processes, "process")
+    )]
     NotPermitted {
         /// The target.
         target: String,
@@ -57,7 +62,10 @@ pub enum InspectError {
         processes: usize,
     },
     /// All processes ended during the inspection.
-    #[error("{target} ended during the inspection ({processes} processes)")]
+    #[error(
+        "{target} ended during the inspection ({})",
+        counted(processes, "process")
+    )]
     Ended {
         /// The target.
         target: String,
@@ -202,9 +210,9 @@ fn note_missing_stat(members: &[Member], gaps: &mut Gaps) {
     match without.count() {
         0 => {}
         count => gaps.add(format!(
-            "the capture lacks /proc/PID/stat of {count} of {} processes: the CPU on which each \
-             last ran is unknown",
-            members.len()
+            "the capture lacks /proc/PID/stat of {count} of {}: the CPU on which each last ran is \
+             unknown",
+            counted(members.len(), "process")
         )),
     }
 }

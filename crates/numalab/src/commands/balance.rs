@@ -3,7 +3,7 @@
 use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
-use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, shell_word};
+use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, counted, shell_word};
 use relocation::{BalanceLimits, BalancePlan, BalanceSegment, Balanced, Claims, Course};
 use relocation::{MoveError, PartKind};
 use residency::instances::Target;
@@ -105,8 +105,10 @@ fn progress_words(sample: &BalanceSample) -> String {
         None => String::new(),
     };
     format!(
-        "{at_s:.0} s: {hint_faults} hint faults{local}; of {pages_watched} pages, {pages_changed} \
-         moved, {pages_returned} came back"
+        "{at_s:.0} s: {}{local}; of {}, {pages_changed} \
+         moved, {pages_returned} came back",
+        counted(hint_faults, "hint fault"),
+        counted(pages_watched, "page")
     )
 }
 

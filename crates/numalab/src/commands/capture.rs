@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use linux::{Root, proc_stat};
-use model::ByteSize;
 use model::exit::ExitCode;
+use model::{ByteSize, counted};
 use residency::InspectError;
 use residency::instances::{self, Member, Target};
 
@@ -117,12 +117,15 @@ fn cannot_write(file: &Path, cause: &io::Error) -> Failure {
 
 fn summary(file: &Path, manifest: &Manifest) -> String {
     let of_target = manifest.target.as_ref().map_or(String::new(), |target| {
-        format!(", including {} processes of {target}", manifest.processes)
+        format!(
+            ", including {} of {target}",
+            counted(manifest.processes, "process")
+        )
     });
     let mut text = format!(
-        "{}: {} files with {}{of_target}",
+        "{}: {} with {}{of_target}",
         file.display(),
-        manifest.files,
+        counted(manifest.files, "file"),
         ByteSize(manifest.files_bytes)
     );
     if let Some(first) = manifest.missing.first() {

@@ -60,7 +60,14 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     if arguments.json {
         output::json(&report::run_document(&finished))?;
     }
-    execution::conclusion(&finished)
+    // The server runs as it is: nothing was placed. What makes a trial of it invalid is other work.
+    execution::conclusion(&finished).map_err(|failure| match failure.exit_code {
+        ExitCode::PlacementNotHonoured => Failure {
+            exit_code: ExitCode::NotFit,
+            ..failure
+        },
+        _ => failure,
+    })
 }
 
 /// Returns what to read on the server.

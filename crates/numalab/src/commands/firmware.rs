@@ -8,7 +8,10 @@ use experiment::memory;
 use firmware::replacement::{self, Replacement};
 use linux::{Root, acpi_tables};
 use model::exit::ExitCode;
-use model::{DistanceTable, LatencyResult, MeasuredDistances, NodeSet, TableReplacement, Topology};
+use model::{
+    DistanceTable, LatencyResult, MeasuredDistances, NodeSet, TableReplacement, Topology, counted,
+    node_words,
+};
 use store::Store;
 
 use super::weights::{self, WeightsRequest};
@@ -155,9 +158,10 @@ fn write(
 ) -> Result<(), Failure> {
     if *nodes != topology.node_ids() {
         let message = format!(
-            "the latencies are of nodes {nodes}, but this machine has nodes {}: a table for it \
+            "the latencies are of {}, but this machine has {}: a table for it \
              cannot be made of them",
-            topology.node_ids()
+            node_words(nodes),
+            node_words(topology.node_ids())
         );
         return Err(Failure::new(ExitCode::Usage, message).advise(MEASURE));
     }
@@ -169,7 +173,11 @@ fn write(
     for (path, bytes) in files {
         let Some(path) = path else { continue };
         requested_files::write(path, bytes)?;
-        output::talk(&format!("wrote {} ({} bytes)", path.display(), bytes.len()));
+        output::talk(&format!(
+            "wrote {} ({})",
+            path.display(),
+            counted(bytes.len(), "byte")
+        ));
     }
     if arguments.early_initrd.is_some() {
         output::talk(&format!("  hint: {HOW_TO_BOOT}"));

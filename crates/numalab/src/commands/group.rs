@@ -3,7 +3,7 @@
 use journal::Journal;
 use linux::Root;
 use model::exit::ExitCode;
-use model::{GroupMember, GroupState, NodeSet, Topology};
+use model::{GroupMember, GroupState, NodeSet, Topology, counted};
 use placement::bind::{Machine, MemoryRequest, Order, Request};
 use placement::groups::{self, Group, Set};
 use residency::instances::{self, Target};
@@ -88,7 +88,7 @@ fn add(root: &Root, journal: &Journal, name: &str, processes: &[String]) -> Resu
         members.extend(instances::find(root, &target)?);
     }
     let count = groups::add(root, journal, name, &members)?;
-    output::data(&format!("added to {name}: {count} processes\n"))
+    output::data(&format!("added to {name}: {}\n", counted(count, "process")))
 }
 
 /// Resolves the lists on the command line to CPUs and memory nodes.

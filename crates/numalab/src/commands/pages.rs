@@ -3,7 +3,7 @@
 use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
-use model::{ByteSize, NodeId, NodeSet, PoolChange, PoolOfNode, Topology};
+use model::{ByteSize, NodeId, NodeSet, PoolChange, PoolOfNode, Topology, node_words};
 use placement::pool_reservations::{holders, reserved};
 use placement::{Destination, mount_policy, pools};
 use report::{NeedsDocument, TextOptions};
@@ -199,7 +199,8 @@ fn wanted(
             let there = topology.node(node);
             let there = there.ok_or_else(|| {
                 usage(&format!(
-                    "there is no node {node}: this machine has nodes {all}"
+                    "there is no node {node}: this machine has {}",
+                    node_words(all)
                 ))
             })?;
             let memory = there.memory_bytes.unwrap_or(u64::MAX);

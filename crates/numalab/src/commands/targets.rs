@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use model::shell_word;
+use model::{counted, shell_word};
 use residency::instances::{self, Member};
 use serde::Serialize;
 
@@ -74,7 +74,10 @@ fn text(listed: &[Listed]) -> String {
         let database = listed.database.unwrap_or("database");
         let processes = match &listed.processes[..] {
             [only] => format!("process {only}"),
-            [first, ..] => format!("{} processes, the first {first}", listed.processes.len()),
+            [first, ..] => {
+                let count = counted(listed.processes.len(), "process");
+                format!("{count}, the first {first}")
+            }
             [] => String::new(),
         };
         format!("{word:width$}  {database}, {processes}\n")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use live::recording::{Header, RecordingError, Writer};
 use model::exit::ExitCode;
-use model::{Snapshot, shell_word};
+use model::{Snapshot, counted, shell_word};
 
 use super::Shown;
 use crate::failure::Failure;
@@ -57,7 +57,8 @@ impl RecordingFile {
         let finished = writer.finish();
         finished.map_err(|error| cannot_write(&path, &error))?;
         output::talk(&format!(
-            "recorded {snapshots} snapshots; show them: numalab watch --replay {}",
+            "recorded {}; show them: numalab watch --replay {}",
+            counted(snapshots, "snapshot"),
             shell_word(&path.display().to_string())
         ));
         Ok(())

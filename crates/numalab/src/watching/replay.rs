@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use live::perfetto;
 use live::recording::{Reader, RecordingError};
-use model::Snapshot;
 use model::exit::ExitCode;
+use model::{Snapshot, counted};
 use watch::{Input, Options, Request, Screen, View};
 
 use super::screen;
@@ -83,9 +83,9 @@ pub(crate) fn to_perfetto(file: &Path, trace: &Path) -> Result<(), Failure> {
     written.map_err(|cause| Failure::new(ExitCode::Bug, format!("cannot make it: {cause}")))?;
     requested_files::write(trace, &bytes)?;
     output::talk(&format!(
-        "wrote {} ({} bytes); open it in Perfetto or in Chrome's about:tracing",
+        "wrote {} ({}); open it in Perfetto or in Chrome's about:tracing",
         trace.display(),
-        bytes.len()
+        counted(bytes.len(), "byte")
     ));
     Ok(())
 }

@@ -40,7 +40,7 @@ fn a_process_is_found_in_a_capture_of_its_machine() {
     let sleeper = with_secret();
     let (pid, archive) = (sleeper.pid(), laboratory.file("machine.tar.zst", ""));
     let captured = laboratory.run(&["capture", &archive, &pid]).with_code(0);
-    captured.says(&["machine.tar.zst: ", " files with ", "1 processes of "]);
+    captured.says(&["machine.tar.zst: ", " files with ", "1 process of "]);
     let looked = laboratory.document(&["inspect", &pid, "--root", &archive, "--json"]);
     assert_eq!(looked["format"], "numalab.residency/1");
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_capture_of_processes_that_may_not_be_read_is_refused() {
     let refused = laboratory
         .run(&["capture", &archive, &sleeper.pid()])
         .with_code(4);
-    refused.says(&["no permission to read any of the 1 processes of ", "hint: "]);
+    refused.says(&["no permission to read any of the 1 process of ", "hint: "]);
     assert!(!std::path::Path::new(&archive).exists());
 }
 

@@ -250,7 +250,7 @@ fn a_buffer_that_overflows_is_counted_and_said() {
     let words = [&["firsttouch"][..], &options, &program].concat();
     laboratory.run(&words).with_code(0);
     let text = fs::read_to_string(&report).unwrap();
-    assert!(text.contains("events were lost"), "{text}");
+    assert!(text.contains("a full buffer lost"), "{text}");
     laboratory.nothing_is_left();
 }
 

@@ -126,7 +126,11 @@ fn no_word_of_the_command_line_does_anything_to_a_terminal() {
     ] {
         let refused = shows_letters(laboratory.run(words).with_code(2));
         assert_eq!(refused.stdout, "");
-        assert!(refused.stderr.starts_with("error: "), "{}", refused.stderr);
+        assert!(
+            refused.stderr.starts_with("numalab: "),
+            "{}",
+            refused.stderr
+        );
     }
     let refused = laboratory.run(&["undo", NAME]).with_code(2);
     refused.says(&[

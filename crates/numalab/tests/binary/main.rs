@@ -24,6 +24,7 @@ mod leftovers;
 mod little_memory;
 mod pasted;
 mod patience;
+mod plurals;
 mod postgres_server;
 mod processes;
 mod redis_program;

@@ -17,7 +17,7 @@ use crate::running::Running;
 use crate::scanning::Scanning;
 use crate::unmet_need::is_guest;
 
-const REFUSAL: &str = "node 2 has memory only and no CPUs";
+const REFUSAL: &str = "no CPUs on node 2 (memory only)";
 
 #[test]
 fn its_cpus_are_refused_before_anything_is_created() {
@@ -153,7 +153,7 @@ fn demotion_to_it_is_found_for_a_process_that_may_not_use_it() {
         finding["message"]
             .as_str()
             .unwrap()
-            .ends_with("can go to nodes 2")
+            .ends_with("can go to node 2")
     );
     let fix = finding["fix"][0].as_str().unwrap();
     assert!(

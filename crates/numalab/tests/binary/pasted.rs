@@ -89,7 +89,7 @@ fn huge_pages_far_from_the_cpus_of_the_group_are_found() {
     let message = found["message"].as_str().unwrap();
     assert!(message.starts_with("15714 of "), "{message}");
     assert!(
-        message.contains("on node 0, where CPUs 1-9 are"),
+        message.contains("on node 0, the node of CPUs 1-9"),
         "{message}"
     );
     let both = doctor(&laboratory, &format!("{first}and then\n{group}{far}"));

@@ -87,6 +87,55 @@ fn a_table_of_a_server_that_runs_is_read_and_nothing_is_changed() {
     laboratory.nothing_is_left();
 }
 
+/// Counters of PostgreSQL before 18 are those of all sessions, so that no trial can be valid.
+#[test]
+fn beside_others_a_server_that_counts_all_together_is_refused_at_once() {
+    let Some(bin) = installed("beside_others_a_server_that_counts_all_together_is_refused_at_once")
+    else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let server = Server::start(&bin);
+    with_a_table(&server);
+    let version: u32 = server
+        .query("SHOW server_version_num")
+        .trim()
+        .parse()
+        .unwrap();
+    if version >= 180_000 {
+        return;
+    }
+    // It ends without an error when it is cancelled.
+    let sleep = "DO $$ BEGIN PERFORM pg_sleep(600); \
+                 EXCEPTION WHEN query_canceled THEN NULL; END $$";
+    let sleeps = "state = 'active' AND query LIKE 'DO %'";
+    let active = format!("SELECT count(*) FROM pg_stat_activity WHERE {sleeps}");
+    let cancel = format!("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE {sleeps}");
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.query(sleep));
+        until("the other session works", || {
+            (server.query(&active) == "1").then_some(())
+        });
+        let url = server.url("postgres");
+        let refused = laboratory.run(&words(&url, &["--table", "public.orders"]));
+        server.query(&cancel);
+        refused.with_code(5).says(&[
+            "other sessions work in this database (1 active session)",
+            "PostgreSQL 18",
+        ]);
+    });
+    assert_eq!(
+        laboratory
+            .run(&["history"])
+            .with_code(0)
+            .stdout
+            .matches("postgres")
+            .count(),
+        0
+    );
+    laboratory.nothing_is_left();
+}
+
 #[test]
 fn what_names_no_server_is_said_without_its_password() {
     let laboratory = Laboratory::new();

@@ -23,4 +23,4 @@ pub use document_page::{document_page, documents_page};
 pub use error::Error;
 pub(crate) use frame::framed;
 pub(crate) use guard::checked_format;
-pub(crate) use table::{counted, table};
+pub(crate) use table::table;

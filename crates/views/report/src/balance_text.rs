@@ -1,6 +1,9 @@
 //! What NUMA balancing did to shared memory, as text and as the document `numalab.balance/1`.
 
-use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize, shell_word};
+use model::{
+    BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize, counted, node_words,
+    shell_word,
+};
 use serde::Serialize;
 
 use crate::advice::Advice;
@@ -73,9 +76,9 @@ fn outcome(report: &BalanceReport) -> String {
     let Some(seconds) = report.seconds else {
         let (longest, most) = (report.seconds_max, ByteSize(report.bytes_per_s_max));
         return format!(
-            "the kernel would move pages among nodes {} to the CPUs that use them, at most {most} \
+            "the kernel would move pages among {} to the CPUs that use them, at most {most} \
              per second, for at most {longest:.0} s; nothing was changed",
-            report.nodes
+            node_words(&report.nodes)
         );
     };
     let elsewhere = report.segments.iter().map(|it| it.bytes_elsewhere);
@@ -201,8 +204,8 @@ fn seen(report: &BalanceReport) -> Option<String> {
     };
     let migrated = ByteSize(sum(|it| it.bytes_migrated));
     let mut text = format!(
-        "on the whole machine, the kernel moved {migrated} and counted {} hint faults",
-        whole(sum(|it| it.hint_faults))
+        "on the whole machine, the kernel moved {migrated} and counted {}",
+        counted(whole(sum(|it| it.hint_faults)), "hint fault")
     );
     let first = report.samples.partition_point(|it| it.at_s <= WINDOW_S);
     let percent = |samples| BalanceReport::local_share(samples).map(|share| share * 100.0);

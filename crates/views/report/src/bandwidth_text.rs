@@ -2,7 +2,7 @@
 
 use model::{
     BandwidthResult, LoadLadder, MatrixCell, NodeId, StreamKernel, ThreadSweep, WholeMachine,
-    WholeMachineMemory,
+    WholeMachineMemory, counted,
 };
 
 use crate::latency_figures::{GridCell, gigabytes_per_s, grid, pages, short_ns, size};
@@ -56,8 +56,8 @@ fn notes(result: &BandwidthResult) -> Vec<String> {
     let mut notes = vec![traffic_sentence(result.kernel)];
     if let Some(method) = &result.method {
         notes.push(format!(
-            "Medians of {} rounds with {}; {}; {} for each thread.",
-            method.rounds,
+            "Medians of {} with {}; {}; {} for each thread.",
+            counted(method.rounds, "round"),
             plain(&method.simd),
             pages(method.page_kind, method.page_bytes),
             size(method.bytes_per_thread),
@@ -152,10 +152,10 @@ fn whole_machine(measured: &[WholeMachine], options: &TextOptions) -> String {
 
 fn ladder_text(ladder: &LoadLadder, options: &TextOptions) -> String {
     let title = format!(
-        "Latency from node {} to node {} under load by {} threads of {}",
+        "Latency from node {} to node {} under load by {} of {}",
         ladder.cpu_node,
         ladder.memory_node,
-        ladder.load_threads,
+        counted(ladder.load_threads, "thread"),
         ids("node", &ladder.load_nodes),
     );
     let mut text = format!("\n{}", options.heading(&title));

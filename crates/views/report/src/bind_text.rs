@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use model::{BindReport, ByteSize};
+use model::{BindReport, ByteSize, counted, cpu_words};
 
 /// Formats the report of `numalab bind --verify`.
 pub fn bind_text(report: &BindReport) -> String {
@@ -21,10 +21,7 @@ pub fn bind_text(report: &BindReport) -> String {
         } else {
             ", early: the program ended"
         };
-        let processes = match report.processes {
-            1 => "1 process".to_owned(),
-            count => format!("{count} processes"),
-        };
+        let processes = counted(report.processes, "process");
         writeln!(
             text,
             "  seen    {after_s:.2} s after the start, {processes}{early}"
@@ -41,13 +38,15 @@ pub fn bind_text(report: &BindReport) -> String {
 fn asked(report: &BindReport) -> String {
     let asked = &report.asked;
     let parts = [
-        asked.cpus.as_ref().map(|cpus| format!("CPUs {cpus}")),
+        asked.cpus.as_ref().map(|cpus| cpu_words(cpus).to_string()),
         asked
             .policy
             .as_ref()
             .map(|policy| format!("memory policy {policy}")),
         asked.group.as_ref().map(|group| format!("group {group}")),
-        asked.cpu_limit.map(|limit| format!("{limit} CPUs of time")),
+        asked
+            .cpu_limit
+            .map(|limit| format!("{} of time", counted(limit, "CPU"))),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     match parts.is_empty() {

@@ -1,14 +1,13 @@
 //! The answer of the doctor as text: its findings with all that is known of them, and how many
 //! checks it made.
 
-use model::{Coverage, Diagnosis, Threads};
+use model::{Coverage, Diagnosis, Threads, counted};
 
 use crate::cure_plan_text::{cure_plan_text, in_force_text};
 use crate::findings_text::{Detail, findings_text};
 use crate::reading_text::{fetch_text, reading_text};
 use crate::residency_threads::residency_threads;
 use crate::run_style::{Style, TextOptions};
-use crate::topology_distances::counted;
 
 /// Formats what the doctor found and the plan, after the threads of the target by role. In full, it
 /// names every check.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{BytesByNode, NodeId, TouchedSegment};
+use model::{BytesByNode, NodeId, TouchedSegment, counted};
 
 /// The most touchers of which each is shown by itself.
 pub(crate) const TOUCHERS_ALONE: usize = 8;
@@ -40,7 +40,7 @@ impl TouchGroup {
     pub(crate) fn who(&self) -> String {
         match self.pids.first() {
             Some(pid) if self.pids.len() == 1 => format!("{} (pid {pid})", self.class),
-            _ => format!("{} ({} processes)", self.class, self.pids.len()),
+            _ => format!("{} ({})", self.class, counted(self.pids.len(), "process")),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use model::{FirstTouch, TouchedRelation};
+use model::{FirstTouch, TouchedRelation, counted};
 
 use crate::relations_text::relation_name;
 use crate::residency_figures::{percent, size};
@@ -48,7 +48,10 @@ pub(crate) fn relations_text(touch: &FirstTouch, options: &TextOptions) -> Strin
     text.push_str(&table.text(options));
     let more = relations.len().saturating_sub(SHOWN_MAX);
     if more > 0 {
-        let sentence = format!("{more} smaller ones are in the document (--json)");
+        let sentence = format!(
+            "{} in the document only (--json)",
+            counted(more, "smaller one")
+        );
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
     text

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, BytesByNode, FirstTouch, NodeId, TouchedSegment, shell_word};
+use model::{ByteSize, BytesByNode, FirstTouch, NodeId, TouchedSegment, counted, shell_word};
 
 use crate::advice::Advice;
 use crate::first_touch_groups::{TouchGroup, groups};
@@ -62,7 +62,8 @@ fn who_was_first(
             classes(most, groups)
         ),
         count => format!(
-            "; {count} processes use it from other nodes ({})",
+            "; used from other nodes by {} ({})",
+            counted(count, "process"),
             classes(most, groups)
         ),
     };

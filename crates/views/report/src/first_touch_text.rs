@@ -1,6 +1,6 @@
 //! Who touched memory first, as text and as the document `numalab.firsttouch/1`.
 
-use model::{ByteSize, BytesByNode, FirstTouch, TouchedSegment};
+use model::{ByteSize, BytesByNode, FirstTouch, TouchedSegment, counted};
 use serde::Serialize;
 
 use crate::advice::Advice;
@@ -64,7 +64,10 @@ pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
     }
     let more = touch.segments.len().saturating_sub(shown.len());
     if more > 0 {
-        let sentence = format!("{more} smaller segments are in the document (--json)");
+        let sentence = format!(
+            "the document (--json) has {}",
+            counted(more, "smaller segment")
+        );
         text.push('\n');
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
@@ -206,7 +209,7 @@ fn now_on(group: &TouchGroup) -> String {
             let parts = parts.map(|(node, bytes)| format!("{node}: {:.0} %", share(bytes)));
             parts.collect::<Vec<_>>().join(", ")
         }
-        nodes => format!("{nodes} nodes"),
+        nodes => counted(nodes, "node"),
     }
 }
 
@@ -305,7 +308,7 @@ mod tests {
         let text = shown(&touch());
         for expected in [
             "97 % of /dev/zero (deleted) was touched first by autoprewarm worker (pid 7) on node 1 \
-             within 14.2 s of the start; 2 processes use it from other nodes (session).",
+             within 14.2 s of the start; used from other nodes by 2 processes (session).",
             "Its pages are now on node 1: 100.0 MiB.",
             "fix: start it with `numalab bind --interleave all -- COMMAND`",
         ] {

@@ -1,6 +1,6 @@
 //! Configuration files that make a processor group permanent, for several managers of cgroups.
 
-use model::{CpuSet, GroupState};
+use model::{CpuSet, GroupState, counted, cpu_words, node_words};
 
 /// The program that a configuration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,12 +111,13 @@ fn kubernetes(group: &GroupState, machine_cpus: &CpuSet) -> String {
     let count = group
         .cpu_limit
         .map_or(cpus.len(), |limit| limit.ceil() as usize);
+    let (can_give, from) = (cpu_words(cpus), node_words(memory_nodes));
     let first = memory_nodes.first().map_or(0, |node| node.0);
     format!(
         "# Kubernetes has no name for a set of CPUs. The kubelet gives whole CPUs and memory of\n\
          # the same nodes to a container that asks for whole CPUs with limits equal to\n\
-         # requests. With all other CPUs reserved, what it can give is CPUs {cpus}; that\n\
-         # memory comes from nodes {memory_nodes} follows from where these CPUs are.\n\
+         # requests. With all other CPUs reserved, what it can give is {can_give}; that\n\
+         # memory comes from {from} follows from where these CPUs are.\n\
          # The kubelet's configuration; its state files must be removed when a policy changes:\n\
          apiVersion: kubelet.config.k8s.io/v1beta1\n\
          kind: KubeletConfiguration\n\
@@ -156,10 +157,11 @@ fn oracle(group: &GroupState) -> String {
     } = group;
     let caging = match group.cpu_limit {
         Some(limit) => format!(
-            "-- The quota of the group is {limit} CPUs: instance caging keeps sessions from\n\
+            "-- The quota of the group is {}: instance caging keeps sessions from\n\
              -- running into it.\n\
              alter system set cpu_count={} scope=spfile sid='*';\n\
              alter system set resource_manager_plan='DEFAULT_PLAN' scope=spfile sid='*';\n",
+            counted(limit, "CPU"),
             limit.ceil()
         ),
         None => {
@@ -175,13 +177,15 @@ fn oracle(group: &GroupState) -> String {
         .map_or(String::new(), |it| format!(" ({it})"));
     format!(
         "-- The instance runs in the processor group {name}{directory}:\n\
-         -- CPUs {cpus}, memory of nodes {memory_nodes}. The group must exist before the instance\n\
+         -- {}, memory of {}. The group must exist before the instance\n\
          -- starts, and its owner must be allowed to write the group's tasks or cgroup.procs.\n\
          alter system set processor_group_name='{name}' scope=spfile sid='*';\n\
          {caging}\
          -- All of the SGA in huge pages of these nodes, or no start at all.\n\
          alter system set use_large_pages='ONLY' scope=spfile sid='*';\n\
-         -- Then restart the instance; its alert log names the group.\n"
+         -- Then restart the instance; its alert log names the group.\n",
+        cpu_words(cpus),
+        node_words(memory_nodes)
     )
 }
 

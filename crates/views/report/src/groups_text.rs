@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use model::{ByteSize, BytesByNode, GroupState};
+use model::{ByteSize, BytesByNode, GroupState, counted, cpu_words, node_words};
 
 /// Maximum number of members listed; the rest are counted, as a database may have a thousand
 /// sessions.
@@ -17,12 +17,14 @@ pub fn groups_text(groups: &[GroupState]) -> String {
     for group in groups {
         let line = "writing to a string cannot fail";
         let limit = group.cpu_limit.map_or(String::new(), |cpus| {
-            format!(", at most {cpus} CPUs of time")
+            format!(", at most {} of time", counted(cpus, "CPU"))
         });
         writeln!(
             text,
-            "{}: CPUs {}, memory of nodes {}{limit}",
-            group.name, group.cpus, group.memory_nodes
+            "{}: {}, memory of {}{limit}",
+            group.name,
+            cpu_words(&group.cpus),
+            node_words(&group.memory_nodes)
         )
         .expect(line);
         let place = group.unit.as_ref().map_or_else(
@@ -107,7 +109,7 @@ mod tests {
         };
         let text = groups_text(&[group]);
         for expected in [
-            "oracle: CPUs 1-9, memory of nodes 0, at most 1.5 CPUs of time\n",
+            "oracle: CPUs 1-9, memory of node 0, at most 1.5 CPUs of time\n",
             "cgroup v1 /c/oracle\n",
             "db (10) and 2 more\n",
             "memory   node 0 3 MiB (75.0 %), node 7 1 MiB (25.0 %)\n",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Finding, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet, PageWalks,
+    Finding, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet, PageWalks, counted,
 };
 
 use crate::confidence::common_of_cells;
@@ -94,11 +94,7 @@ fn notes(result: &LatencyResult, options: &TextOptions) -> String {
             .or_default() += 1;
     }
     for (reason, count) in reasons {
-        let cells = if count == 1 {
-            "1 cell".to_owned()
-        } else {
-            format!("{count} cells")
-        };
+        let cells = counted(count, "cell");
         notes.push(format!("{UNKNOWN} not measured ({cells}): {reason}."));
     }
     let notes = notes
@@ -118,8 +114,10 @@ fn method_sentence(method: &LatencyMethod) -> String {
         false => "each line once",
     };
     format!(
-        "Medians of {rounds} rounds of {samples_per_round} windows; {}; working set {}; random \
+        "Medians of {} of {}; {}; working set {}; random \
          order, {lines}.",
+        counted(rounds, "round"),
+        counted(samples_per_round, "window"),
         pages(method.page_kind, method.page_bytes),
         size(method.working_set_bytes),
     )

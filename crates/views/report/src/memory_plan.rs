@@ -1,7 +1,7 @@
 //! What `numalab latency` and `numalab bandwidth` would measure, and how long that would take, as
 //! text and as the documents `numalab.latency-plan/1` and `numalab.bandwidth-plan/1`.
 
-use model::{NodeSet, PageKind, WorkingSet};
+use model::{NodeSet, PageKind, WorkingSet, counted, node_words};
 use serde::Serialize;
 
 use crate::latency_figures::{ns, size};
@@ -102,10 +102,7 @@ pub fn memory_plan_text(plan: &MemoryPlan, options: &TextOptions) -> String {
 }
 
 fn nodes(nodes: &NodeSet) -> String {
-    match nodes.len() {
-        1 => format!("node {nodes}"),
-        _ => format!("nodes {nodes}"),
-    }
+    node_words(nodes)
 }
 
 fn sentences(plan: &MemoryPlan) -> Vec<String> {
@@ -138,10 +135,10 @@ fn sentences(plan: &MemoryPlan) -> Vec<String> {
     });
     for run in plan.runs.iter().filter(|run| run.is_cut_off()) {
         sentences.push(format!(
-            "{}: {} rounds take {:.0} s, and the limit is {:.0} s (--within): some cases will have \
+            "{}: {} would take {:.0} s, and the limit is {:.0} s (--within): some cases will have \
              fewer.",
             run.experiment,
-            run.rounds_min,
+            counted(run.rounds_min, "round"),
             run.round_s * f64::from(run.rounds_min),
             run.limit_s
         ));
@@ -272,7 +269,7 @@ mod tests {
         assert!(!text(&plan(300.0)).contains("--within"));
         let text = text(&plan(100.0));
         assert!(
-            text.contains("5 rounds take 200 s, and the limit is 100 s (--within)"),
+            text.contains("5 rounds would take 200 s, and the limit is 100 s (--within)"),
             "{text}"
         );
     }

@@ -1,6 +1,6 @@
 //! A move as text and as the document `numalab.move/1`.
 
-use model::{ByteSize, MoveReport, MoveStatus, MovedPart};
+use model::{ByteSize, MoveReport, MoveStatus, MovedPart, counted};
 use serde::Serialize;
 
 use crate::node_table::{NodeRow, node_table};
@@ -64,7 +64,8 @@ fn verification(part: &MovedPart) -> Option<String> {
     let name = plain(&part.name);
     Some(format!(
         "{name}: the kernel returned the node of every page that it moved; \"after\" is an \
-         estimate from {pages} pages, \u{b1}{margin:.1} % at most"
+         estimate from {}, \u{b1}{margin:.1} % at most",
+        counted(pages, "page")
     ))
 }
 
@@ -80,6 +81,8 @@ fn outcome(report: &MoveReport) -> String {
     let (Some(moved), Some(pages)) = (report.bytes_moved, report.pages_moved) else {
         return format!("{all} would be moved; nothing was changed");
     };
+    // Pages that appeared meanwhile were moved, too.
+    let all = ByteSize(report.bytes_to_move.max(moved));
     let moved = ByteSize(moved);
     let seconds = report.seconds.unwrap_or(0.0);
     let end = match report.status {
@@ -87,7 +90,10 @@ fn outcome(report: &MoveReport) -> String {
         MoveStatus::TargetEnded => "; all processes of the target ended meanwhile",
         _ => "",
     };
-    format!("{moved} of {all} moved, {pages} pages in {seconds:.1} s{end}")
+    format!(
+        "{moved} of {all} moved, {} in {seconds:.1} s{end}",
+        counted(pages, "page")
+    )
 }
 
 fn parts(report: &MoveReport, options: &TextOptions) -> String {

@@ -1,6 +1,6 @@
 //! Pools of huge pages as text and as the document `numalab.pages/1`.
 
-use model::{ByteSize, NodeId, PoolChange, PoolNeed, PoolOfNode, PoolReservation};
+use model::{ByteSize, NodeId, PoolChange, PoolNeed, PoolOfNode, PoolReservation, counted};
 use serde::Serialize;
 
 use crate::run_style::{Style, TextOptions};
@@ -159,9 +159,15 @@ pub fn pool_change_sentence(change: &PoolChange, pools: &[PoolOfNode]) -> String
     let (node, size) = (change.node, ByteSize(change.page_bytes));
     let (before, asked, reached) = (change.before, change.asked, change.reached);
     if before == asked {
-        return format!("node {node}: {asked} pages of {size}, unchanged");
+        return format!(
+            "node {node}: {} of {size}, unchanged",
+            counted(asked, "page")
+        );
     }
-    let mut text = format!("node {node}: {reached} of {asked} pages of {size} (was {before})");
+    let mut text = format!(
+        "node {node}: {reached} of {} of {size} (was {before})",
+        counted(asked, "page")
+    );
     if reached > asked {
         text.push_str("; the others are in use and go away when freed");
     }

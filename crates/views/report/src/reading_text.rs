@@ -1,9 +1,8 @@
 //! How texts were read, as text.
 
-use model::Reading;
+use model::{Reading, counted};
 
 use crate::run_style::{Style, TextOptions};
-use crate::topology_distances::counted;
 
 /// Formats what was recognised, where, and what to keep in mind; nothing without texts. Names of
 /// files are others' words: an archive has any.

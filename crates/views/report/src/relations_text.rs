@@ -1,6 +1,6 @@
 //! Tables and indexes of a PostgreSQL server by node, as text.
 
-use model::{ByteSize, RelationResidency, Relations, ServerKind, ServerView};
+use model::{ByteSize, RelationResidency, Relations, ServerKind, ServerView, counted};
 
 use crate::residency_figures::{by_node_text, size};
 use crate::run_plain::{plain, plain_within};
@@ -153,8 +153,9 @@ fn server_view(relations: &Relations) -> (String, Style) {
                 _ => Style::Care,
             };
             let text = format!(
-                "pg_buffercache_numa and numalab both locate {pages} pages and differ in \
-                 {differing}; only one of them locates {unknown} more"
+                "pg_buffercache_numa and numalab both locate {} and differ in \
+                 {differing}; only one of them locates {unknown} more",
+                counted(pages, "page")
             );
             (text, style)
         }
@@ -170,8 +171,9 @@ fn server_view(relations: &Relations) -> (String, Style) {
                 _ => Style::Care,
             };
             let text = format!(
-                "INNODB_BUFFER_PAGE and numalab both know {both} pages; {only_found} more are only \
-                 in memory ({unnamed} are in the view without a name), {only_said} only in the view"
+                "INNODB_BUFFER_PAGE and numalab both know {}; {only_found} more are only in \
+                 memory ({unnamed} are in the view without a name), {only_said} only in the view",
+                counted(both, "page")
             );
             (text, style)
         }

@@ -1,6 +1,8 @@
 //! Residency as text: totals by node, segments, private memory by class, processes, findings.
 
-use model::{ByteSize, BytesByNode, Finding, NodeSet, Residency, ResidencyMethod, Sampled};
+use model::{
+    ByteSize, BytesByNode, Finding, NodeSet, Residency, ResidencyMethod, Sampled, counted,
+};
 
 use crate::findings_text::{Detail, findings_text};
 use crate::relations_text::relations_text;
@@ -37,8 +39,7 @@ pub fn residency_text(residency: &Residency, options: &TextOptions) -> String {
 }
 
 fn head(residency: &Residency, options: &TextOptions) -> String {
-    let count = residency.processes.len();
-    let processes = if count == 1 { "process" } else { "processes" };
+    let processes = counted(residency.processes.len(), "process");
     let all: u64 = residency.bytes_by_node.values().sum();
     let method = match (residency.method, residency.complete) {
         (ResidencyMethod::Pagemap, true) => "exact: every page counted once, by its frame number",
@@ -52,7 +53,7 @@ fn head(residency: &Residency, options: &TextOptions) -> String {
         (ResidencyMethod::NumaMaps, _) => "a lower bound, from numa_maps; see What is missing",
     };
     let mut text = options.heading(&format!("Memory of {}", plain(&residency.target)));
-    let sentence = format!("{} in {count} {processes}, {method}", ByteSize(all));
+    let sentence = format!("{} in {processes}, {method}", ByteSize(all));
     text.push_str(&options.paragraph("", &sentence, Style::Usual));
     if let Some(layout) = layout_sentence(residency) {
         text.push_str(&options.paragraph("", &layout, Style::Usual));
@@ -173,8 +174,9 @@ fn sampled_sentence(name: &str, sampled: &Sampled) -> String {
         _ => shares.join(", "),
     };
     format!(
-        "{name}: estimated from {pages} random pages, {found} of them in memory; {:.0} % intervals \
+        "{name}: estimated from {}, {found} of them in memory; {:.0} % intervals \
          (Wilson): {shares}",
+        counted(pages, "random page"),
         sampled.confidence * 100.0
     )
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{ByteSize, BytesByNode, NodeId, NodeSet, ThreadRole, Threads};
+use model::{ByteSize, BytesByNode, NodeId, NodeSet, ThreadRole, Threads, counted, node_words};
 
 use crate::residency_figures::by_node_text;
 use crate::run_plain::{plain, plain_within};
@@ -71,7 +71,7 @@ fn cpus(role: &ThreadRole) -> String {
     let list = role.cpus.to_string();
     match list.len() <= CPUS_COLUMNS {
         true => list,
-        false => format!("{} CPUs", role.cpus.len()),
+        false => counted(role.cpus.len(), "CPU"),
     }
 }
 
@@ -85,7 +85,7 @@ fn seen(by_node: &BTreeMap<NodeId, u32>) -> String {
     }
     let least = by_node.values().min().copied().unwrap_or(0);
     let most = by_node.values().max().copied().unwrap_or(0);
-    format!("{} nodes: {least}-{most}", by_node.len())
+    format!("{}: {least}-{most}", counted(by_node.len(), "node"))
 }
 
 fn share(share: Option<f64>) -> String {
@@ -100,8 +100,9 @@ fn sentences(threads: &Threads) -> Vec<String> {
     if !more.is_empty() {
         let count: u32 = more.iter().map(|role| role.threads).sum();
         sentences.push(format!(
-            "and {} more roles with {count} threads; --json lists all of them",
-            more.len()
+            "and {} with {}; --json lists all of them",
+            counted(more.len(), "more role"),
+            counted(count, "thread")
         ));
     }
     let data = threads.roles.first().map(|role| &role.data_bytes_by_node);
@@ -120,10 +121,10 @@ fn sentences(threads: &Threads) -> Vec<String> {
         .flat_map(|role| role.memory_nodes_allowed.iter())
         .collect();
     let narrower = |role: &&ThreadRole| role.memory_nodes_allowed != lists;
-    sentences.push(format!("memory may be on nodes {lists}"));
+    sentences.push(format!("memory may be on {}", node_words(&lists)));
     for role in threads.roles.iter().filter(narrower).take(POLICIES_MAX) {
         let (what, nodes) = (plain(&words(role)), &role.memory_nodes_allowed);
-        sentences.push(format!("{what}: only on nodes {nodes}"));
+        sentences.push(format!("{what}: only on {}", node_words(nodes)));
     }
     sentences.extend(policies(threads));
     let missing = [
@@ -141,7 +142,7 @@ fn in_total(data: &BytesByNode) -> String {
         .values()
         .fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
     let nodes: NodeSet = data.keys().copied().collect();
-    format!("{} on nodes {nodes}", ByteSize(all))
+    format!("{} on {}", ByteSize(all), node_words(nodes))
 }
 
 /// Names the policies of roles whose threads do not all have the default.
@@ -157,7 +158,10 @@ fn policies(threads: &Threads) -> Vec<String> {
     let mut sentences: Vec<String> = roles.clone().take(POLICIES_MAX).map(sentence).collect();
     let more = roles.count().saturating_sub(POLICIES_MAX);
     if more > 0 {
-        sentences.push(format!("and {more} more roles with policies of their own"));
+        sentences.push(format!(
+            "and {} with another policy",
+            counted(more, "more role")
+        ));
     }
     sentences
 }
@@ -222,7 +226,7 @@ mod tests {
             "13 CPUs",
             "12.5 %",
             "and 986 more roles with 986 threads",
-            "and 994 more roles with policies",
+            "and 994 more roles with another policy",
             "threads that ended during the inspection: 3",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
@@ -241,7 +245,7 @@ mod tests {
         for words in [
             "policy of I/O thread: bind:1 (2)",
             "memory may be on nodes 0-1",
-            "I/O thread: only on nodes 1",
+            "I/O thread: only on node 1",
             "1: 2",
         ] {
             assert!(text.contains(words), "{words}\n{text}");

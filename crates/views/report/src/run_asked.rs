@@ -4,7 +4,7 @@ use model::{
     Allocation, Backing, Between, ByteSize, CasePlan, CommandWork, DepthCurve, ImportedWork,
     LineTransfers, LoadedLatency, LogicalReads, Mechanism, MemoryLatency, NumberPlace,
     OwnMemoryWork, PageKind, ParallelScan, Placement, ServerKind, ServerReads, SessionMemory,
-    Stealing, StreamWork, Work,
+    Stealing, StreamWork, Work, counted,
 };
 
 use crate::run_figures::ids;
@@ -48,7 +48,7 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
     };
     let rows = match work.load.work_unit {
         Some(1) => ", 1 row a statement".to_string(),
-        Some(rows) => format!(", {rows} rows a statement"),
+        Some(rows) => format!(", {} a statement", counted(rows, "row")),
         None => String::new(),
     };
     let updates = match work.load.update_pct {
@@ -61,21 +61,13 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
     };
     let updates = updates + &handicap;
     let quota = quota(work.load.cpu_quota);
-    let (sessions, sga) = (sessions(work.load.sessions), sga(work));
+    let (sessions, sga) = (counted(work.load.sessions, "session"), sga(work));
     format!("{sessions}{caging}{quota}{updates}{rows}, on {place}; {sga}")
-}
-
-fn sessions(count: u32) -> String {
-    match count {
-        1 => "1 session".to_string(),
-        count => format!("{count} sessions"),
-    }
 }
 
 fn quota(cpus: Option<u32>) -> String {
     match cpus {
-        Some(1) => ", a quota of 1 CPU".to_string(),
-        Some(cpus) => format!(", a quota of {cpus} CPUs"),
+        Some(cpus) => format!(", a quota of {}", counted(cpus, "CPU")),
         None => String::new(),
     }
 }
@@ -86,7 +78,7 @@ fn own_memory(work: &OwnMemoryWork, place: &str) -> String {
     let load = &work.instance.load;
     let who = format!(
         "{} {}{}, on {place}",
-        sessions(load.sessions),
+        counted(load.sessions, "session"),
         facts.does,
         quota(load.cpu_quota)
     );
@@ -112,8 +104,9 @@ fn parallel_scan(work: &ParallelScan, place: &str) -> String {
         Stealing::AfterLocal => "each its own granules first",
         Stealing::Free => "each any granule",
     };
-    let (workers, sga) = (work.instance.load.sessions, sga(&work.instance));
-    format!("{workers} workers, {stealing}, on {place}; {sga}")
+    let workers = counted(work.instance.load.sessions, "worker");
+    let sga = sga(&work.instance);
+    format!("{workers}, {stealing}, on {place}; {sga}")
 }
 
 /// Returns "SGA of 1 GiB in 2 MiB pages, a memfd bound to node 0, 4 GiB of data".
@@ -155,8 +148,8 @@ fn server(kind: ServerKind, work: &ServerReads, place: &str) -> String {
         settings => format!("; started with {}", settings.join(" ")),
     };
     format!(
-        "{} sessions of {}{quota}, on {place}; {} in {} of {} pages, {}{prewarm}{moved}{settings}",
-        load.sessions,
+        "{} of {}{quota}, on {place}; {} in {} of {} pages, {}{prewarm}{moved}{settings}",
+        counted(load.sessions, "session"),
         kind.name(),
         ByteSize(sga.cache_bytes),
         kind.cache(),
@@ -214,7 +207,7 @@ fn allocated(allocation: &Allocation) -> String {
 fn imported(work: &ImportedWork) -> String {
     let files = match work.files.as_slice() {
         [file] => file.clone(),
-        files => format!("{} files", files.len()),
+        files => counted(files.len(), "file"),
     };
     format!("not known, for it was read from {files}")
 }
@@ -229,12 +222,12 @@ fn memory_latency(work: &MemoryLatency, place: &str) -> String {
         false => format!("; {} kept busy", ids("CPU", &work.awake_cpus)),
     };
     format!(
-        "a chase of pointers through {} in {}, {groups}, on {place}, made by CPU {}; {} windows \
+        "a chase of pointers through {} in {}, {groups}, on {place}, made by CPU {}; {} \
          of {} µs{awake}",
         ByteSize(work.working_set_bytes),
         pages(work.page_kind),
         work.home_cpu,
-        work.windows,
+        counted(work.windows, "window"),
         work.window_ns / 1000,
     )
 }
@@ -250,8 +243,9 @@ fn depth_curve(work: &DepthCurve, place: &str) -> String {
 
 fn line_transfers(work: &LineTransfers, place: &str) -> String {
     format!(
-        "a cache line to and fro between any two of {place}; {} windows of {} round trips",
-        work.windows, work.round_trips,
+        "a cache line to and fro between any two of {place}; {} of {}",
+        counted(work.windows, "window"),
+        counted(work.round_trips, "round trip"),
     )
 }
 

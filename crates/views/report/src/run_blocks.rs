@@ -1,7 +1,7 @@
 //! Blocks of alternating windows that are left out because others took CPU time: how many there
 //! are, and what they would change.
 
-use model::{Case, Run, Trial};
+use model::{Case, Run, Trial, counted};
 use stats::median;
 
 use crate::run_figures::decimals;
@@ -28,7 +28,8 @@ pub(crate) fn left_out(run: &Run) -> Option<String> {
         format!("; with them, ratios to {name} would differ by up to {percent} %")
     });
     Some(format!(
-        "{out} of {all} blocks are left out, because others took CPU time in them{change}"
+        "{out} of {} are left out, because others took CPU time in them{change}",
+        counted(all, "block")
     ))
 }
 

@@ -1,6 +1,6 @@
 //! The sweep of work units as text: where doubling the rows of a statement stops paying off.
 
-use model::{Calibration, Run};
+use model::{Calibration, Run, counted};
 
 use crate::run_figures::{UNKNOWN, decimals, rate, whole};
 use crate::run_style::{Style, TextOptions};
@@ -49,5 +49,8 @@ pub(crate) fn work_unit(calibration: &Calibration) -> String {
         false => "before the plateau",
     };
     let rows = whole(calibration.work_unit.into());
-    format!("work unit {rows} rows per statement, {plateau}")
+    format!(
+        "work unit {} per statement, {plateau}",
+        counted(rows, "row")
+    )
 }

@@ -1,6 +1,6 @@
 //! One case of a run as text: its request, its figures, the evidence, and lost trials.
 
-use model::{Case, Run, Topology, Trial};
+use model::{Case, Run, Topology, Trial, counted};
 
 use crate::run_asked::asked;
 use crate::run_evidence::evidence_lines;
@@ -91,21 +91,18 @@ fn lost(case: &Case, options: &TextOptions) -> String {
 
 /// Lists the warnings of the valid trials, each once.
 fn remarks(case: &Case, options: &TextOptions) -> String {
-    let mut counted: Vec<(&str, usize)> = Vec::new();
+    let mut found: Vec<(&str, usize)> = Vec::new();
     let valid = case.trials.iter();
     let valid = valid.filter(|trial| Standing::of(trial).is_valid());
     for warning in valid.flat_map(|trial| &trial.warnings) {
-        match counted.iter_mut().find(|(known, _)| known == warning) {
+        match found.iter_mut().find(|(known, _)| known == warning) {
             Some((_, times)) => *times += 1,
-            None => counted.push((warning, 1)),
+            None => found.push((warning, 1)),
         }
     }
-    let lines: Vec<String> = counted
+    let lines: Vec<String> = found
         .into_iter()
-        .map(|(warning, times)| match times {
-            1 => format!("in 1 trial: {warning}"),
-            times => format!("in {times} trials: {warning}"),
-        })
+        .map(|(warning, times)| format!("in {}: {warning}", counted(times, "trial")))
         .collect();
     list("Remarks", &lines, Style::Care, options)
 }

@@ -1,7 +1,7 @@
 //! What there is to see of a comparison: its figures in the words and with the digits of the text.
 //! Names and messages are as they were recorded; who shows them escapes them.
 
-use model::Run;
+use model::{Run, counted};
 
 use crate::confidence::common;
 use crate::run_comparison::{ComparedPair, RunComparison};
@@ -97,8 +97,8 @@ fn verdict(found: &RunComparison) -> String {
     });
     let counts: Vec<String> = counts.collect();
     format!(
-        "Of {} cases that both have, the second is: {}",
-        found.pairs.len(),
+        "Of {} that both have, the second is: {}",
+        counted(found.pairs.len(), "case"),
         counts.join(", ")
     )
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Evidence, NodeId, Topology};
+use model::{Evidence, NodeId, Topology, counted};
 
 /// Maximum number of pairs of nodes that are listed one by one; more are summed up.
 const PAIRS_SHOWN: usize = 3;
@@ -42,9 +42,9 @@ pub(crate) fn of_sessions_to_sga(evidence: &Evidence, topology: &Topology) -> Op
     }
     let only = distances.iter().map(|(_, _, distance)| *distance);
     let (least, most) = (only.clone().min()?, only.max()?);
-    let pairs = distances.len();
+    let pairs = counted(distances.len(), "pair");
     Some(format!(
-        "distance from the sessions to the SGA: {least} to {most} over {pairs} pairs"
+        "distance from the sessions to the SGA: {least} to {most} over {pairs}"
     ))
 }
 

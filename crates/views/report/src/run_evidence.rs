@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{ByteSize, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence, Topology, Trial};
+use model::{
+    ByteSize, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence, Topology, Trial, counted,
+};
 
 use crate::run_distance;
 use crate::run_figures::{decimals, ids, whole};
@@ -71,11 +73,11 @@ fn merged(answers: impl Iterator<Item = Option<String>>) -> Vec<String> {
         .take(VARIANTS_SHOWN)
         .map(|(answer, times)| match times {
             times if times == count => answer,
-            times => format!("{answer} ({times} of {count} trials)"),
+            times => format!("{answer} ({times} of {})", counted(count, "trial")),
         })
         .collect();
     if hidden > 0 {
-        lines.push(format!("(and {hidden} other answers)"));
+        lines.push(format!("(and {})", counted(hidden, "other answer")));
     }
     lines
 }
@@ -127,7 +129,7 @@ fn own_memory(evidence: &Evidence) -> Option<String> {
     }
     let what = match sessions {
         1 => "own memory of the session".to_string(),
-        _ => format!("own memory of {sessions} sessions"),
+        _ => format!("own memory of {}", counted(sessions, "session")),
     };
     Some(lay(&what, &sum))
 }
@@ -149,9 +151,9 @@ fn lay(what: &str, sga: &SgaEvidence) -> String {
         bytes => format!(", no node known for {}", ByteSize(bytes)),
     };
     format!(
-        "{what}: {} of {} pages, policy {}, {lay}{without}",
+        "{what}: {} of {}, policy {}, {lay}{without}",
         ByteSize(total),
-        ByteSize(sga.page_bytes),
+        counted(ByteSize(sga.page_bytes), "page"),
         sga.policy,
     )
 }
@@ -203,10 +205,7 @@ fn sessions(evidence: &Evidence) -> Option<String> {
         (_, true) => format!("ran on {} only", ids("CPU", &used)),
         (_, false) => format!("ran on {}", ids("CPU", &used)),
     };
-    let count = match sessions.len() {
-        1 => "1 session".to_string(),
-        count => format!("{count} sessions"),
-    };
+    let count = counted(sessions.len(), "session");
     let allowed = ids("CPU", &allowed);
     Some(format!("{count}: {ran}, allowed {allowed}{each}; {memory}"))
 }
@@ -232,10 +231,7 @@ fn measurements(evidence: &Evidence) -> Option<String> {
         true => "before and after",
         false => "before, elsewhere after",
     };
-    let count = match threads.len() {
-        1 => "1 thread".to_string(),
-        count => format!("{count} threads"),
-    };
+    let count = counted(threads.len(), "thread");
     let memory = &first.memory_before;
     Some(format!(
         "{count}: ran on {}; memory of {} in {} of {}, policy {}, {} {after}",
@@ -261,9 +257,9 @@ fn group(evidence: &Evidence) -> Option<String> {
 
 fn caging(evidence: &Evidence) -> Option<String> {
     let most = evidence.running_sessions_max?;
-    let sessions = if most == 1 { "session" } else { "sessions" };
+    let sessions = counted(most, "session");
     Some(format!(
-        "instance caging let at most {most} {sessions} run at once"
+        "instance caging let at most {sessions} run at once"
     ))
 }
 
@@ -274,9 +270,9 @@ fn server(evidence: &Evidence) -> Option<String> {
 fn quota(evidence: &Evidence) -> Option<String> {
     let quota = evidence.cpu_quota.as_ref()?;
     Some(format!(
-        "CPU quota of cgroup {}: {} CPUs",
+        "CPU quota of cgroup {}: {}",
         quota.path,
-        decimals(quota.cpus, 1)
+        counted(decimals(quota.cpus, 1), "CPU")
     ))
 }
 
@@ -312,10 +308,9 @@ fn huge_pages(evidence: &Evidence) -> Option<String> {
 fn migrated(evidence: &Evidence) -> Option<String> {
     Some(match evidence.numa_pages_migrated? {
         0 => "NUMA balancing migrated no pages on this machine".to_string(),
-        1 => "NUMA balancing migrated 1 page on this machine".to_string(),
         pages => format!(
-            "NUMA balancing migrated {} pages on this machine",
-            whole(pages)
+            "NUMA balancing migrated {} on this machine",
+            counted(whole(pages), "page")
         ),
     })
 }
@@ -348,8 +343,9 @@ fn left_out(trials: &[&Trial]) -> Option<String> {
     }
     let sentence = || {
         format!(
-            "{out} of {all} windows are left out, with those of all cases: other processes \
-                    ran"
+            "{out} of {} are left out, with those of all cases: other processes \
+                    ran",
+            counted(all, "window")
         )
     };
     (out > 0).then(sentence)

@@ -1,6 +1,6 @@
 //! The machine of a run in one line, as far as known.
 
-use model::{ByteSize, CacheSizeSource, LoadReport, Machine, NamedCache, ReportHost, Run};
+use model::{ByteSize, CacheSizeSource, LoadReport, Machine, NamedCache, ReportHost, Run, counted};
 use unicode_width::UnicodeWidthStr;
 
 use crate::ratio::is_emulated;
@@ -44,8 +44,8 @@ fn parts(run: &Run, machine: &Machine) -> Vec<String> {
             .cpu_model
             .clone()
             .unwrap_or_else(|| "CPU model not known".to_string()),
-        count(topology.nodes.len(), "node", "nodes"),
-        count(topology.cpus.len(), "CPU", "CPUs"),
+        counted(topology.nodes.len(), "node"),
+        counted(topology.cpus.len(), "CPU"),
     ];
     parts.extend(
         topology
@@ -99,24 +99,15 @@ fn reported_on(run: &Run) -> String {
 }
 
 fn host_line(host: &ReportHost) -> String {
-    let number = |number: Option<u32>, one: &str, many: &str| {
-        number.map(|number| count(number as usize, one, many))
-    };
+    let number = |number: Option<u32>, noun: &str| number.map(|number| counted(number, noun));
     let name = host.name.clone();
     let mut parts = vec![name.unwrap_or_else(|| "name not known".to_string())];
     parts.extend(host.platform.clone());
-    parts.extend(number(host.cpus, "CPU", "CPUs"));
-    parts.extend(number(host.cores, "core", "cores"));
-    parts.extend(number(host.sockets, "socket", "sockets"));
+    parts.extend(number(host.cpus, "CPU"));
+    parts.extend(number(host.cores, "core"));
+    parts.extend(number(host.sockets, "socket"));
     parts.extend(host.memory_bytes.map(|bytes| ByteSize(bytes).to_string()));
     format!("{}, by the reports", parts.join(", "))
-}
-
-fn count(count: usize, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The reports behind an imported case, as lines: interval, load, where the time went, and
 //! parameters of the instance.
 
-use model::{Case, LoadReport, Printed, ReportEvent, ReportKind};
+use model::{Case, LoadReport, Printed, ReportEvent, ReportKind, counted};
 
 use crate::run_figures::{decimals, rate, whole};
 
@@ -22,8 +22,8 @@ pub(crate) fn report_lines(case: &Case) -> Vec<String> {
     }
     if reports.len() > REPORTS_SHOWN {
         lines.push(format!(
-            "and {} reports more",
-            reports.len() - REPORTS_SHOWN
+            "and {}",
+            counted(reports.len() - REPORTS_SHOWN, "more report")
         ));
     }
     lines
@@ -94,7 +94,7 @@ fn event(event: &ReportEvent) -> Option<String> {
         text.push_str(&format!(" ({} %)", decimals(share.value * 100.0, 1)));
     }
     if let Some(waits) = event.waits {
-        text.push_str(&format!(" in {} waits", whole(waits)));
+        text.push_str(&format!(" in {}", counted(whole(waits), "wait")));
     }
     Some(text)
 }

@@ -1,6 +1,6 @@
 //! Where the time of a run went.
 
-use model::{Case, Run, Trial, Work};
+use model::{Case, Run, Trial, Work, counted};
 use serde::Serialize;
 
 use crate::run_figures::seconds;
@@ -57,7 +57,8 @@ pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
         None => alone(run, asked_s),
         Some((count, window_s)) => format!(
-            "{count} windows of {} per trial, alternating with those of the other cases",
+            "{} of {} per trial, alternating with those of the other cases",
+            counted(count, "window"),
             seconds(window_s)
         ),
     }
@@ -69,7 +70,11 @@ pub(crate) fn short(run: &Run, asked_s: f64) -> String {
         None if is_of_programs(run) => "windows as the program took".to_owned(),
         None => format!("windows of {}", seconds(asked_s)),
         Some((count, window_s)) => {
-            format!("{count} windows of {} each, alternating", seconds(window_s))
+            format!(
+                "{} of {} each, alternating",
+                counted(count, "window"),
+                seconds(window_s)
+            )
         }
     }
 }

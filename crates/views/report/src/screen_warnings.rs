@@ -1,6 +1,6 @@
 //! Warnings and notes, each shown once: equal words for several cases share a line.
 
-use model::{Run, Trial};
+use model::{Run, Trial, counted};
 
 use crate::judgement::Judgement;
 use crate::run_style::{Style, TextOptions, lines};
@@ -82,7 +82,7 @@ pub(crate) fn warning_lines(
         let text = match it.trials {
             0 => it.text.clone(),
             1 => format!("{} (1 trial)", it.text),
-            trials => format!("{} ({trials} trials)", it.text),
+            trials => format!("{} ({})", it.text, counted(trials, "trial")),
         };
         let text = lines(options, it.label, &text, Style::Care, usize::MAX);
         let is_last = index + 1 == said.len();

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, Cache, CacheIndexing, CacheKind, CacheWritePolicy, CpuSet, Topology};
+use model::{
+    ByteSize, Cache, CacheIndexing, CacheKind, CacheWritePolicy, CpuSet, Topology, counted,
+};
 
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
-use crate::topology_distances::counted;
 
 /// Formats the caches of CPUs; empty where the kernel shows none.
 pub(crate) fn caches_text(topology: &Topology, options: &TextOptions) -> String {

@@ -1,6 +1,6 @@
 //! Distances as text: the firmware's table, and which nodes are near each other.
 
-use model::{ByteSize, NodeSet, Topology};
+use model::{ByteSize, NodeSet, Topology, counted, node_words};
 
 use crate::run_style::TextOptions;
 use crate::topology_groups::{Group, groups};
@@ -176,7 +176,7 @@ fn line(topology: &Topology, start: &str, group: &Group) -> String {
     let cpus: usize = nodes().map(|node| node.cpus.len()).sum();
     let mut facts = match nodes().any(|node| node.has_unknown_cpus) {
         true => vec!["CPUs unknown".to_owned()],
-        false => vec![counted(cpus, "CPU")],
+        false => vec![cpu_count(cpus)],
     };
     let memory = topology.memory_bytes_of(&group.nodes);
     facts.extend(memory.map(|bytes| ByteSize(bytes).to_string()));
@@ -219,17 +219,13 @@ pub(crate) fn choice(distances: &[u32]) -> String {
 
 /// Returns `node 3`, or `nodes 0-3`.
 pub(crate) fn named(nodes: &NodeSet) -> String {
-    format!(
-        "{} {nodes}",
-        if nodes.len() == 1 { "node" } else { "nodes" }
-    )
+    node_words(nodes)
 }
 
 /// Returns `1 CPU`, `20 CPUs`, or `no CPUs`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn cpu_count(count: usize) -> String {
     match count {
-        0 => format!("no {noun}s"),
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
+        0 => "no CPUs".to_owned(),
+        _ => counted(count, "CPU"),
     }
 }

@@ -1,6 +1,6 @@
 //! Kernel settings as text, each with the meaning of its value.
 
-use model::{CgroupVersion, CpuGovernor, KernelSettings, Topology};
+use model::{CgroupVersion, CpuGovernor, KernelSettings, Topology, cpu_words};
 
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
@@ -104,7 +104,7 @@ fn governors(governors: &[CpuGovernor]) -> String {
         [only] => vec![plain(&only.name)],
         several => several
             .iter()
-            .map(|governor| format!("{} (CPUs {})", plain(&governor.name), governor.cpus))
+            .map(|governor| format!("{} ({})", plain(&governor.name), cpu_words(&governor.cpus)))
             .collect(),
     };
     shown.join("; ")

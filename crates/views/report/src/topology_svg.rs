@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, LatencyResult, Node, NodeSet, Topology};
+use model::{ByteSize, LatencyResult, Node, NodeSet, Topology, counted};
 
 use crate::run_plain::plain_within;
 use crate::svg_text::push_text;
-use crate::topology_distances::{choice, counted};
+use crate::topology_distances::{choice, cpu_count};
 use crate::topology_groups::{Group, groups};
 use crate::topology_map::DistanceMap;
 
@@ -165,9 +165,9 @@ fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, to
         packages(topology, node),
         match node.has_unknown_cpus {
             true => "CPUs unknown".to_owned(),
-            false if node.cpus.is_empty() => counted(0, "CPU"),
+            false if node.cpus.is_empty() => cpu_count(0),
             false => {
-                let count = counted(node.cpus.len(), "CPU");
+                let count = cpu_count(node.cpus.len());
                 plain_within(&format!("{count}: {}", node.cpus), NODE_COLUMNS)
             }
         },

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, Device, DeviceKind, Node, Topology};
+use model::{ByteSize, Device, DeviceKind, Node, Topology, counted};
 
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 use crate::topology_caches::{caches_text, memory_side_caches_text};
-use crate::topology_distances::{counted, distances_text, named};
+use crate::topology_distances::{distances_text, named};
 use crate::topology_settings::settings_text;
 
 /// What a software emulator means for the reader.

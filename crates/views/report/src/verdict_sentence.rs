@@ -1,6 +1,6 @@
 //! The verdict: one quotable sentence.
 
-use model::{Run, RunStatus};
+use model::{Run, RunStatus, counted};
 
 use crate::confidence::common;
 use crate::judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
@@ -32,7 +32,10 @@ pub(crate) fn sentence(
             0 => "no comparison: the run has no cases".to_string(),
             1 => "no comparison: this machine cannot run the only case".to_string(),
             skipped => {
-                format!("no comparison: this machine can run none of {skipped} cases")
+                format!(
+                    "no comparison: this machine can run none of {}",
+                    counted(skipped, "case")
+                )
             }
         };
     }
@@ -268,8 +271,8 @@ fn of_all(cases: &[CaseJudgement]) -> String {
     let ranked = cases.iter().filter(is_question);
     let ranked = ranked.filter(|case| case.rank.is_some()).count();
     match ranked == all {
-        true => format!("{ranked} cases"),
-        false => format!("{ranked} ranked cases"),
+        true => counted(ranked, "case"),
+        false => counted(ranked, "ranked case"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Warnings that affect how far the figures of a run can be trusted.
 
-use model::{Measured, Run, RunStatus, Trial};
+use model::{Measured, Run, RunStatus, Trial, counted};
 
 use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH};
 use crate::ratio::{baseline_index, is_emulated};
@@ -101,9 +101,9 @@ fn calibration_warning(run: &Run) -> Option<String> {
     let calibration = run.calibration.as_ref()?;
     (!calibration.plateau_reached).then(|| {
         format!(
-            "the work unit of {} rows did not reach the plateau, so the figures include statement \
+            "the work unit of {} did not reach the plateau, so the figures include statement \
              overhead as well as memory",
-            calibration.work_unit
+            counted(calibration.work_unit, "row")
         )
     })
 }
@@ -135,9 +135,11 @@ pub(crate) fn busy_warning(run: &Run) -> Option<String> {
     let most = decimals(disturbed.iter().copied().fold(0.0, f64::max), 1);
     let (count, all) = (disturbed.len(), valid.len());
     Some(format!(
-        "this machine was busy: in {count} of {all} trials, other work used up to {most} CPUs; \
+        "this machine was busy: in {count} of {}, other work used up to {}; \
          intervals are wide, and a difference may come from it; run again when the machine is \
-         quiet"
+         quiet",
+        counted(all, "trial"),
+        counted(most, "CPU")
     ))
 }
 

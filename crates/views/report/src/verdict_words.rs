@@ -1,5 +1,7 @@
 //! Names and counts for sentences.
 
+use model::counted;
+
 /// Maximum length of a name in a sentence, in characters.
 const NAME_CHARS: usize = 80;
 
@@ -30,18 +32,12 @@ pub(crate) fn names(names: &[&str]) -> String {
 
 /// Returns "3 valid trials".
 pub(crate) fn valid_trials(count: usize) -> String {
-    match count {
-        1 => "1 valid trial".to_string(),
-        count => format!("{count} valid trials"),
-    }
+    counted(count, "valid trial")
 }
 
 /// Returns "3 trials".
 pub(crate) fn trials(count: usize) -> String {
-    match count {
-        1 => "1 trial".to_string(),
-        count => format!("{count} trials"),
-    }
+    counted(count, "trial")
 }
 
 /// Returns a name, truncated if it is too long.

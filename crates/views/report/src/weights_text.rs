@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{MeasuredWeights, NodeId, WeightOfNode};
+use model::{MeasuredWeights, NodeId, WeightOfNode, node_words};
 use serde::Serialize;
 
 use crate::latency_figures::gigabytes_per_s;
@@ -51,8 +51,9 @@ pub fn weights_text(
     options: &TextOptions,
 ) -> String {
     let mut text = options.heading(&format!(
-        "Weights from measured bandwidth ({}), for CPUs of nodes {}",
-        weights.source, weights.cpu_nodes
+        "Weights from measured bandwidth ({}), for CPUs of {}",
+        weights.source,
+        node_words(&weights.cpu_nodes)
     ));
     let names = [
         "node",

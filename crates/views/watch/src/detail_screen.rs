@@ -1,7 +1,7 @@
 //! The screen of one process or instance: its memory by node, its CPUs, how fresh each figure is,
 //! and the command that shows more.
 
-use model::{CpuSet, MemorySource, NodeId, shell_word};
+use model::{CpuSet, MemorySource, NodeId, counted, cpu_words, node_words, shell_word};
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
@@ -83,25 +83,21 @@ fn title(subject: &Subject) -> String {
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
-    match (count, what) {
-        (1, _) => format!("1 {what}"),
-        (_, "process") => format!("{count} processes"),
-        _ => format!("{count} {what}s"),
-    }
-}
-
 /// Returns the sentences on the whole.
 fn facts(moment: &Moment, subject: &Subject) -> Vec<String> {
     let (cpus, memory) = (allowed_cpus(subject), allowed_nodes(subject));
     vec![
         format!(
-            "CPUs used: {}. Allowed: CPUs {}. {}",
+            "CPUs used: {}. Allowed: {}. {}",
             figures::cpus(subject.cpus),
-            cpus,
+            cpu_words(cpus),
             last_ran(moment, subject)
         ),
-        format!("Memory: {}. Allowed: nodes {memory}.", bytes(subject)),
+        format!(
+            "Memory: {}. Allowed: {}.",
+            bytes(subject),
+            node_words(memory)
+        ),
         format!(
             "Local share: {} of the memory by node, expected over the allowed CPUs.",
             subject.local()

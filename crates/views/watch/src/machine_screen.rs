@@ -1,6 +1,7 @@
 //! The screen of the machine: first what needs attention, then pressure and migrations,
 //! then a row for each node, then the busiest processes if there is room.
 
+use model::counted;
 use ratatui::text::Line;
 
 use crate::figures;
@@ -97,8 +98,8 @@ fn machine(moment: &Moment, width: usize) -> Vec<String> {
         ),
         false => (
             format!(
-                "Waiting, last 10 s: CPU {cpu}, memory {some} (all tasks {full}). Steal: {} CPUs",
-                figures::cpus(rates.cpus_stolen)
+                "Waiting, last 10 s: CPU {cpu}, memory {some} (all tasks {full}). Steal: {}",
+                counted(figures::cpus(rates.cpus_stolen), "CPU")
             ),
             format!(
                 "Migrated: {migrated} pages/s (balancing {}). Hint faults: {}/s, local {}",

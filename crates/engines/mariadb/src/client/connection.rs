@@ -1,5 +1,6 @@
 //! One connection: its greeting, statements as text, and prepared ones with whole numbers.
 
+use model::counted;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
@@ -216,7 +217,7 @@ impl Client {
         }
         match rows {
             1 => Ok(found),
-            _ => Err(Error::answer(what, "one row", format!("{rows} rows"))),
+            _ => Err(Error::answer(what, "one row", counted(rows, "row"))),
         }
     }
 

@@ -1,8 +1,10 @@
 //! Connects to a server that is already running.
 
+use std::time::Duration;
+
 use journal::Journal;
 use linux::Root;
-use model::ServerKind;
+use model::{ServerKind, counted};
 use postgres::Client;
 use server::{ConnectOrder, Connected, Loaded, Source, TablesPlan};
 
@@ -17,6 +19,14 @@ use crate::session::SETTINGS;
 use crate::tables::Table;
 use crate::version::version_of;
 use crate::{Error, Version};
+
+/// The first version that counts the reads of each session (`pg_stat_get_backend_io`).
+const COUNTS_SESSIONS_SINCE: u32 = 18;
+/// How often numalab looks who is active, with what time between.
+const LOOKS: usize = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// So many looks that find others active are load.
+const LOOKS_BUSY: usize = 3;
 
 /// A connected server with tables to read.
 pub(crate) struct ConnectedServer {
@@ -43,6 +53,9 @@ impl ConnectedServer {
         let has_password = address.has_password();
         let (login, mut client) = address.connect()?;
         let version = version_of(&mut client)?;
+        if version.major < COUNTS_SESSIONS_SINCE {
+            refuse_others(&mut client, &version)?;
+        }
         let postmaster = postmaster(&mut client)?;
         let shared_buffers_bytes = shared_buffers(&mut client)?;
         let (tables, schema) = match &order.source {
@@ -121,6 +134,29 @@ impl Connected for ConnectedServer {
     fn close(mut self: Box<Self>) -> Result<(), server::Error> {
         let removed = self.schema.take().map_or(Ok(()), OwnSchema::remove);
         Ok(removed?)
+    }
+}
+
+/// Fails if others work in the database: before PostgreSQL 18 its counters are those of all
+/// sessions. A single look may meet a query of a monitoring program. To roles without
+/// pg_read_all_stats the server does not say who is active: their trials are invalid instead.
+fn refuse_others(client: &mut Client, version: &Version) -> Result<(), Error> {
+    let sql = "SELECT count(*) FROM pg_stat_activity \
+               WHERE datname = current_database() AND pid <> pg_backend_pid() \
+               AND backend_type = 'client backend' AND state = 'active'";
+    let mut active: Vec<i64> = Vec::new();
+    for _ in 0..LOOKS {
+        let row = client.query_one(sql, &[]);
+        active.push(row.map_err(Error::client("asking who is active"))?.get(0));
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    let most = active.iter().max().copied().unwrap_or(0);
+    match active.iter().filter(|count| **count > 0).count() {
+        0..LOOKS_BUSY => Ok(()),
+        _ => Err(Error::OthersWork {
+            version: version.text.clone(),
+            found: counted(most, "active session"),
+        }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A table of the user's that the load can read like its own.
 
-use model::ByteSize;
+use model::{ByteSize, counted};
 use postgres::Client;
 use postgres::error::SqlState;
 
@@ -65,7 +65,10 @@ pub(super) fn look_up(
         }),
         (Some(low), Some(high)) => {
             let expected = format!("a row for each key from {low} to {high}");
-            Err(unfit(expected, format!("{rows} rows in {name}")))
+            Err(unfit(
+                expected,
+                format!("{} in {name}", counted(rows, "row")),
+            ))
         }
         _ => Err(unfit("rows".to_owned(), format!("none in {name}"))),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::Backing;
+use model::{Backing, counted};
 
 use super::command::{
     CommandChoice, DIRECTIONS, LINE_EXPECTED, NUMBER_EXPECTED, UNIT_CHARS_MAX,
@@ -154,8 +154,9 @@ impl<'t> CaseSections<'t> {
         match (cpu_count(field)?, sessions) {
             (Some(Quantity::Number(count)), Quantity::Number(sessions)) if count >= sessions => {
                 Err(field.wrong(&format!(
-                    "fewer than the {sessions} sessions (otherwise caging has no effect), or \
-                     {OFF:?}"
+                    "fewer than the {} (otherwise caging has no effect), or \
+                     {OFF:?}",
+                    counted(sessions, "session")
                 )))
             }
             (cpu_count, _) => Ok(cpu_count),

@@ -3,7 +3,7 @@
 
 use model::{
     Allocation, CasePlan, CpuId, CpuSet, LoadedLatency, Metric, NodeId, NodeSet, StreamThreadPlan,
-    StreamWork, WholeMachineMemory, Work,
+    StreamWork, WholeMachineMemory, Work, cpu_words, node_words,
 };
 
 use super::kernel_work::{BandwidthChoice, chase, stream_work};
@@ -82,7 +82,7 @@ impl Planner<'_> {
         let kernel = self.choice.kernel.name();
         Ok(CasePlan {
             name,
-            about: format!("{kernel} from CPUs {set} to memory of node {to}"),
+            about: format!("{kernel} from {} to memory of node {to}", cpu_words(&set)),
             placement: place(set, NodeSet::of(to)),
             work: Work::Stream(self.work(threads.collect(), bytes)),
         })
@@ -187,7 +187,8 @@ fn bytes_per_thread(
     match needed <= free {
         true => Ok(bytes),
         false => Err(format!(
-            "not enough memory on nodes {nodes}: {} needed, {} available",
+            "not enough memory on {}: {} needed, {} available",
+            node_words(nodes),
             model::ByteSize(needed),
             model::ByteSize(free)
         )),

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{ByteSize, Cache, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement};
+use model::{
+    ByteSize, Cache, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement, node_words,
+};
 
 use crate::plan::{Cannot, Host};
 
@@ -191,7 +193,10 @@ fn wanted_nodes(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<NodeSet, Can
     match unknown.is_empty() {
         true => Ok(nodes.clone()),
         false => Err(Cannot::usage(
-            format!("node {unknown} does not exist: this machine has nodes {all}"),
+            format!(
+                "node {unknown} does not exist: this machine has {}",
+                node_words(all)
+            ),
             "name existing nodes (`numalab topology` lists them)",
         )),
     }
@@ -221,8 +226,7 @@ fn check_allowed(
     let mut what = Vec::new();
     for (set, kind) in [(&without_memory, "memory"), (&without_cpus, "the CPUs")] {
         if !set.is_empty() {
-            let nodes = if set.len() == 1 { "node" } else { "nodes" };
-            what.push(format!("{kind} of {nodes} {set}"));
+            what.push(format!("{kind} of {}", node_words(set)));
         }
     }
     let usable = cpu_nodes.union(memory_nodes).difference(&forbidden);

@@ -1,6 +1,6 @@
 //! Decides whether all cases of a round can be up at once, so that their windows can alternate.
 
-use model::{Backing, ByteSize, CasePlan, NodeSet, OwnMemoryWork, Work};
+use model::{Backing, ByteSize, CasePlan, NodeSet, OwnMemoryWork, Work, node_words};
 
 use super::host::Host;
 use super::memory::sga_demand;
@@ -83,7 +83,7 @@ fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
         let needed = within.map(|(_, bytes, _)| bytes).sum();
         let there = nodes.iter().map(|node| host.obtainable_bytes(node));
         let there = there.sum::<Option<u64>>()?;
-        missing(needed, there, &format!("on nodes {nodes}"))
+        missing(needed, there, &format!("on {}", node_words(nodes)))
     })
 }
 
@@ -162,7 +162,7 @@ mod tests {
         let reserve = |host: &mut Host<'_>| {
             host.reserved_bytes.insert(NodeId(0), mebibytes(1024 - 110));
         };
-        says(obstacle(on_node_0, reserve), "on nodes 0 (110 MiB free)");
+        says(obstacle(on_node_0, reserve), "on node 0 (110 MiB free)");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Plans one case of a definition for a machine, or says why it cannot run there.
 
 use instance::{SgaLayout, SgaSize};
-use model::{ByteSize, CasePlan, LoadPlan, LogicalReads, SgaPlan, Work};
+use model::{ByteSize, CasePlan, LoadPlan, LogicalReads, SgaPlan, Work, counted, node_words};
 use server::TablesPlan;
 
 use super::cannot::Cannot;
@@ -54,7 +54,8 @@ pub(super) fn plan(
     {
         return Err(Cannot::usage(
             format!(
-                "allocation places the SGA on nodes {nodes}, but memory-nodes allows {allowed}"
+                "allocation places the SGA on {}, but memory-nodes allows {allowed}",
+                node_words(nodes)
             ),
             "include the nodes of allocation in memory-nodes",
         ));
@@ -81,7 +82,10 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
     let cpu_count = case.cpu_count.map(|count| host.count(count)).transpose()?;
     match cpu_count {
         Some(cpu_count) if cpu_count >= sessions => Err(Cannot::usage(
-            format!("caging to {cpu_count} of {sessions} sessions has no effect"),
+            format!(
+                "caging to {cpu_count} of {} has no effect",
+                counted(sessions, "session")
+            ),
             "set a smaller cpu-count, or more sessions",
         )),
         _ => Ok(LoadPlan {
@@ -106,8 +110,8 @@ fn check_cache_for_sessions(sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot
     let (cache, needed) = (ByteSize(sga.cache_bytes), ByteSize(needed));
     Err(Cannot::usage(
         format!(
-            "{} sessions need a cache of {needed}, but it is {cache}",
-            load.sessions
+            "the cache for {} must be {needed} or more, but it is {cache}",
+            counted(load.sessions, "session")
         ),
         "set a larger cache, or fewer sessions",
     ))
@@ -124,7 +128,10 @@ fn check_work_unit(engine: Engine, sga: &SgaPlan, load: &LoadPlan) -> Result<(),
     };
     match (load.work_unit, rows) {
         (Some(asked), Some(rows)) if asked > rows => Err(Cannot::usage(
-            format!("a statement reads {asked} rows, but a table has {rows}"),
+            format!(
+                "a statement reads {}, but a table has {rows}",
+                counted(asked, "row")
+            ),
             "set a smaller work-unit, a larger cache, or fewer sessions",
         )),
         _ => Ok(()),
@@ -191,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             skipped("memory-nodes = \"0\"\nallocation = \"bind:7\"").reason,
-            "allocation places the SGA on nodes 7, but memory-nodes allows 0; include the nodes \
+            "allocation places the SGA on node 7, but memory-nodes allows 0; include the nodes \
              of allocation in memory-nodes"
         );
         assert_eq!(
@@ -201,8 +208,8 @@ mod tests {
         );
         assert_eq!(
             skipped("sessions = 100\ncache = \"1MiB\"").reason,
-            "100 sessions need a cache of 6.25 MiB, but it is 1 MiB; set a larger cache, or fewer \
-             sessions"
+            "the cache for 100 sessions must be 6.25 MiB or more, but it is 1 MiB; set a larger \
+             cache, or fewer sessions"
         );
         assert_eq!(
             skipped("sessions = 3\ncache = \"64MiB\"\nwork-unit = 8192").reason,
@@ -222,12 +229,12 @@ mod tests {
         assert!(
             skipped("cpus = \"500\"")
                 .reason
-                .starts_with("CPUs 500 are offline or not allowed")
+                .starts_with("offline or not allowed: CPU 500")
         );
         assert!(
             skipped("memory-nodes = \"8\"")
                 .reason
-                .starts_with("nodes 8 have no memory")
+                .starts_with("no memory that this process may use on node 8")
         );
     }
 }

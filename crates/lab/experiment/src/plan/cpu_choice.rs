@@ -1,6 +1,6 @@
 //! Chooses CPUs: fewer than available, or two that share a core, a package or neither.
 
-use model::{Core, CpuId, CpuSet, Topology};
+use model::{Core, CpuId, CpuSet, Topology, cpu_words};
 
 use super::cannot::Cannot;
 use super::host::Host;
@@ -39,7 +39,7 @@ pub(crate) fn pair(host: &Host<'_>, pair: CpuPair) -> Result<CpuSet, Cannot> {
                 "run it on a machine with two sockets, or allow CPUs of both",
             ),
         };
-        let advice = format!("CPUs {usable} do not include them: {advice}");
+        let advice = format!("not among {}: {advice}", cpu_words(usable));
         Cannot::machine(format!("needs {needed}"), advice)
     })
 }

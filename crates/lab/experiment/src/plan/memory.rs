@@ -2,7 +2,7 @@
 
 use instance::{SgaLayout, SgaSize};
 use model::exit::ExitCode;
-use model::{Allocation, Backing, ByteSize, LoadPlan, NodeId, NodeSet, SgaPlan};
+use model::{Allocation, Backing, ByteSize, LoadPlan, NodeId, NodeSet, SgaPlan, node_words};
 
 use super::cannot::Cannot;
 use super::host::Host;
@@ -249,10 +249,7 @@ fn shares(
 
 /// Returns `node 3`, or `nodes 0-7`.
 fn named(nodes: &NodeSet) -> String {
-    match nodes.len() {
-        1 => format!("node {nodes}"),
-        _ => format!("nodes {nodes}"),
-    }
+    node_words(nodes)
 }
 
 #[cfg(test)]

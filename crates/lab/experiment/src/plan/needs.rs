@@ -1,6 +1,6 @@
 //! Checks what an experiment needs of a machine before any case is planned.
 
-use model::shell_word;
+use model::{counted, shell_word};
 
 use super::cannot::Cannot;
 use super::host::Host;
@@ -22,11 +22,11 @@ pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cann
     let shortage = shortage(needs.memory_nodes, host.memory_nodes().len(), of_machine);
     if let Some(there) = shortage {
         let needed = needs.memory_nodes;
-        let reason = format!("needs {needed} memory nodes ({there})");
+        let reason = format!("needs {} ({there})", counted(needed, "memory node"));
         return Err(Cannot::machine(reason, advice_without_nodes(definition)));
     }
     if let Some(there) = shortage_of_cpus(needs.cpus, host) {
-        let reason = format!("needs {} CPUs ({there})", needs.cpus);
+        let reason = format!("needs {} ({there})", counted(needs.cpus, "CPU"));
         let advice = "run it on a machine, or in a container, with more CPUs";
         return Err(Cannot::machine(reason, advice));
     }

@@ -1,6 +1,6 @@
 //! Notes that a reader should see before a run.
 
-use model::{ByteSize, CasePlan};
+use model::{ByteSize, CasePlan, counted};
 
 use super::host::{Host, Support};
 use crate::definition::{AllocationChoice, CaseDefinition, Definition, MemoryChoice};
@@ -42,8 +42,10 @@ fn crowded(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     let cpus = case.placement.cpus.as_ref();
     let cpus = cpus.map_or(host.cpus().len(), model::CpuSet::len);
     let running = load.cpu_count.unwrap_or(load.sessions) as usize;
-    let unit = if cpus == 1 { "CPU" } else { "CPUs" };
-    (running > cpus).then(|| format!("{running} sessions share {cpus} {unit}"))
+    (running > cpus).then(|| {
+        let (sessions, cpus) = (counted(running, "session"), counted(cpus, "CPU"));
+        format!("{sessions} share {cpus}")
+    })
 }
 
 /// Notes that a buffer cache may fit in the processor's caches.

@@ -2,7 +2,7 @@
 
 use model::{
     Allocation, Backing, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork,
-    Placement, SessionLoad, SessionMemory, SgaPlan,
+    Placement, SessionLoad, SessionMemory, SgaPlan, counted,
 };
 
 use super::cannot::Cannot;
@@ -116,8 +116,8 @@ fn check(
     {
         return Err(Cannot::machine(
             format!(
-                "the files of {} sessions need {} in /dev/shm ({} free)",
-                instance.load.sessions,
+                "the files of {} need {} in /dev/shm ({} free)",
+                counted(instance.load.sessions, "session"),
                 ByteSize(all),
                 ByteSize(free)
             ),

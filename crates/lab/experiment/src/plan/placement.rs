@@ -1,7 +1,7 @@
 //! Chooses how the placement of a case is applied, as far as this process is permitted: processor
 //! groups, memory policies, CPU quotas.
 
-use model::{Allocation, Mechanism, NodeSet, Placement};
+use model::{Allocation, Mechanism, NodeSet, Placement, counted};
 
 use super::cannot::Cannot;
 use super::host::{Host, Support};
@@ -67,7 +67,10 @@ pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host<'_>) -> Result<Option
     match host.quota_cpus_max {
         // A nested group never gets more than its parent, whatever its own quota.
         Some(most) if f64::from(cpus) > most => Err(Cannot::machine(
-            format!("needs a quota of {cpus} CPUs, but the control group has {most:.2}"),
+            format!(
+                "needs a quota of {}, but the control group has {most:.2}",
+                counted(cpus, "CPU")
+            ),
             "raise the quota of this process's control group (cpu.max)",
         )),
         _ => Ok(Some(cpus)),

@@ -1,6 +1,6 @@
 //! Resolves places and quantities on a machine.
 
-use model::{Allocation, CpuId, CpuSet, Node, NodeId, NodeSet};
+use model::{Allocation, CpuId, CpuSet, Node, NodeId, NodeSet, counted, cpu_words, node_words};
 
 use super::cannot::Cannot;
 use super::cpu_choice;
@@ -69,7 +69,10 @@ impl Host<'_> {
         let chosen = cpu_choice::first(self.topology, &cpus, count).ok_or_else(|| {
             let there = cpus.len();
             Cannot::machine(
-                format!("needs {count} CPUs, only {there} available ({cpus})"),
+                format!(
+                    "needs {}, only {there} available ({cpus})",
+                    counted(count, "CPU")
+                ),
                 "set fewer, or name another place",
             )
         })?;
@@ -106,7 +109,7 @@ impl Host<'_> {
         if missing.is_empty() {
             return Ok(list.clone());
         }
-        let reason = format!("CPUs {missing} are offline or not allowed");
+        let reason = format!("offline or not allowed: {}", cpu_words(&missing));
         let advice = format!("this process may use {usable}");
         Err(Cannot::machine(reason, advice))
     }
@@ -153,7 +156,7 @@ impl Host<'_> {
         match (ids.next(), ids.next()) {
             (Some(node), None) => Ok(Allocation::Prefer(node)),
             _ => Err(Cannot::usage(
-                format!("prefer: takes one node, not nodes {nodes}"),
+                format!("prefer: takes one node, not {}", node_words(nodes)),
                 "name one node, or use bind: or interleave:",
             )),
         }
@@ -169,10 +172,13 @@ impl Host<'_> {
         if missing.is_empty() {
             return Ok(list.clone());
         }
-        let reason = format!("nodes {missing} have no memory that this process may use");
+        let reason = format!(
+            "no memory that this process may use on {}",
+            node_words(&missing)
+        );
         Err(Cannot::machine(
             reason,
-            format!("it may use nodes {usable}"),
+            format!("it may use {}", node_words(usable)),
         ))
     }
 
@@ -202,7 +208,7 @@ impl Host<'_> {
         let keys = keys.ok_or_else(|| {
             Cannot::machine(
                 format!("the firmware reports no distances from node {from}"),
-                format!("name one of the nodes {others}"),
+                format!("name one of {}", node_words(&others)),
             )
         })?;
         let (_, node) = keys
@@ -264,7 +270,7 @@ mod tests {
         );
         assert_eq!(
             nodes(&machine, "1"),
-            "nodes 1 have no memory that this process may use; it may use nodes 0,2"
+            "no memory that this process may use on node 1; it may use nodes 0,2"
         );
     }
 
@@ -288,7 +294,7 @@ mod tests {
         );
         assert_eq!(
             cpus(&machine, "1-3"),
-            "CPUs 2-3 are offline or not allowed; this process may use 0-1"
+            "offline or not allowed: CPUs 2-3; this process may use 0-1"
         );
         assert!(cpus(&one_node(1), "first-node:limit").starts_with("a limit needs at least 2"));
     }
@@ -299,7 +305,7 @@ mod tests {
         machine.distances = None;
         assert_eq!(
             nodes(&machine, "farthest"),
-            "the firmware reports no distances from node 0; name one of the nodes 1-7"
+            "the firmware reports no distances from node 0; name one of nodes 1-7"
         );
         let mut two = article_000();
         two.nodes.truncate(2);

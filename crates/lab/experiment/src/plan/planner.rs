@@ -236,7 +236,11 @@ mod tests {
         let mut definition = second("cpus = \"500\"");
         definition.baseline = "b".to_owned();
         let cannot = plan(&definition, &Host::new(&machine)).unwrap_err();
-        assert!(cannot.reason.starts_with("case b: CPUs 500 are offline"));
+        assert!(
+            cannot
+                .reason
+                .starts_with("case b: offline or not allowed: CPU 500")
+        );
     }
 
     #[test]
@@ -245,7 +249,11 @@ mod tests {
         let mut definition = second("cpus = \"500\"");
         definition.cases.pop();
         let cannot = plan(&definition, &Host::new(&machine)).unwrap_err();
-        assert!(cannot.reason.starts_with("case b: CPUs 500 are offline"));
+        assert!(
+            cannot
+                .reason
+                .starts_with("case b: offline or not allowed: CPU 500")
+        );
         definition.cases.pop();
         assert_eq!(
             plan(&definition, &Host::new(&machine)).unwrap().cases.len(),

@@ -1,7 +1,7 @@
 //! The request for a run, and why a run ended without a result.
 
 use model::exit::ExitCode;
-use model::{Machine, ObserverError, Run};
+use model::{Machine, ObserverError, Run, counted};
 
 use crate::Plan;
 
@@ -53,8 +53,9 @@ impl RunRequest {
             "a run needs at least 1 trial".to_owned()
         } else if self.trials_max < self.trials_min {
             format!(
-                "the maximum of {} trials is below the minimum of {}",
-                self.trials_max, self.trials_min
+                "the maximum of {} is below the minimum of {}",
+                counted(self.trials_max, "trial"),
+                self.trials_min
             )
         } else if !positive(self.window_s) {
             "the window must be longer than 0 seconds".to_owned()

@@ -9,7 +9,7 @@ use journal::Journal;
 use model::exit::ExitCode;
 use model::{
     CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, PrintedNumber, ServerMemory,
-    SessionEvidence, Topology, Trial, Work,
+    SessionEvidence, Topology, Trial, Work, cpu_words, node_words,
 };
 use placement::hierarchy::Hierarchy;
 
@@ -223,8 +223,8 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
     let client = work.server.as_ref().and_then(|it| it.client_cpus.as_ref());
     if let Some(asked) = client.filter(|asked| **asked != read_back.cpus) {
         let reason = format!(
-            "the load on the server may run on CPUs {}, requested {asked}",
-            read_back.cpus
+            "the load on the server may run on {}, requested {asked}",
+            cpu_words(read_back.cpus)
         );
         return Trial {
             evidence,
@@ -320,6 +320,9 @@ fn memory_contradiction(
     let bytes = elsewhere.fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     (bytes > 0).then(|| {
         let nodes = bound.map(ToString::to_string).unwrap_or_default();
-        format!("{bytes} bytes of the server's memory lie outside of nodes {nodes}")
+        format!(
+            "{bytes} bytes of the server's memory lie outside of {}",
+            node_words(nodes)
+        )
     })
 }

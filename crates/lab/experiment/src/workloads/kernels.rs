@@ -11,7 +11,7 @@ use model::exit::ExitCode;
 use model::{
     CasePlan, CurveFigures, DepthCurve, Evidence, KernelFigures, LineTransfers, LoadedLatency,
     Measured, MeasurementEvidence, MemoryLatency, Outcome, Phase, Placement, StreamWork,
-    TransferFigures, Trial, Work,
+    TransferFigures, Trial, Work, counted,
 };
 
 use super::kernel_plans::{
@@ -276,8 +276,8 @@ impl KernelWorkload {
         let mut contradictions = measured.contradictions;
         if together.is_empty() && !self.is_emulated {
             contradictions.push(format!(
-                "in none of {} windows did all threads run together: other work used the CPUs",
-                windows.len()
+                "in none of {} did all threads run together: other work used the CPUs",
+                counted(windows.len(), "window")
             ));
         }
         Measurement {

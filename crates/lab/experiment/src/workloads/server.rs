@@ -415,7 +415,7 @@ mod tests {
             let Outcome::Invalid(reason) = &trial.outcome else {
                 panic!("it has no evidence of its pages: {:?}", trial.outcome);
             };
-            let share = "are 50.0 % of DB time (minimum 99 %)";
+            let share = "are 50.00 % of DB time (minimum 99 %)";
             assert_eq!(reason.contains(share), is_missed, "{reason}");
             let time = trial.measured.unwrap().sessions.unwrap().time;
             assert_eq!(time.unaccounted_s(), 2.0 - cpu_wait_s);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use journal::Journal;
 use linux::Root;
 use model::exit::ExitCode;
-use model::{Evidence, Mechanism, Placement, QuotaEvidence};
+use model::{Evidence, Mechanism, Placement, QuotaEvidence, counted};
 use placement::cpu_quota::CpuQuota;
 use placement::group::Group;
 use placement::hierarchy::Hierarchy;
@@ -108,8 +108,8 @@ pub(super) fn quota_contradiction(
     match found {
         Some(quota) if (quota.cpus - f64::from(asked)).abs() < 1e-9 => None,
         Some(quota) => Some(format!(
-            "the quota is {} CPUs, requested {asked}",
-            quota.cpus
+            "the quota is {}, requested {asked}",
+            counted(quota.cpus, "CPU")
         )),
         None => Some("could not read back the CPU quota".to_owned()),
     }

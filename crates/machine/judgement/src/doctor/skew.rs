@@ -131,7 +131,7 @@ pub(crate) fn lopsided(residency: &Residency, node: NodeId, share: f64) -> Found
         ..Found::that(format!(
             "{} of the shared memory is on node {node}; processes may run on {}",
             share_words(residency, share),
-            node_words(&nodes_used(residency))
+            node_words(nodes_used(residency))
         ))
     }
 }

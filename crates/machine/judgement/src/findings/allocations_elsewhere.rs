@@ -2,7 +2,7 @@
 
 use linux::node_numastat::Numastat;
 
-use model::Severity;
+use model::{Severity, counted};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -41,9 +41,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
     evidence.extend(takers.map(|(node, of)| fact(file(*node), format!("numa_miss {}", of.miss))));
     Some(Found {
         message: format!(
-            "since boot, {} pages requested on node {node} came from other nodes, and {} from the \
+            "since boot, {} requested on node {node} came from other nodes, and {} from the \
              node itself",
-            counters.foreign, counters.hit
+            counted(counters.foreign, "page"),
+            counters.hit
         ),
         evidence,
         fix: commands(&[

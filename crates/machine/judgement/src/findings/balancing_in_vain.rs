@@ -1,6 +1,6 @@
 //! `kernel.numa_balancing` on for shared memory that it does not move.
 
-use model::{ByteSize, Layout, Severity, shell_word};
+use model::{ByteSize, Layout, Severity, node_words, shell_word};
 
 use super::row::{Check, Row};
 use crate::doctor::cure::spread_at_restart;
@@ -39,9 +39,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
         ],
         fix: fix(input, &residency.target, value),
         ..Found::that(format!(
-            "numa_balancing is {value}, but leaves {} of shared memory where it is; nodes {used} \
+            "numa_balancing is {value}, but leaves {} of shared memory where it is; {} \
              use it",
-            ByteSize(bytes)
+            ByteSize(bytes),
+            node_words(used)
         ))
     })
 }

@@ -1,6 +1,6 @@
 //! CPUs without memory near them: in a placement, or on the whole machine.
 
-use model::{NodeSet, Severity};
+use model::{NodeSet, Severity, cpu_words, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -29,8 +29,11 @@ fn check(input: &BindInput<'_>) -> Option<Found> {
     }
     let cpus = input.machine.cpus_of(&without).intersection(input.cpus);
     Some(Found::that(format!(
-        "memory comes from nodes {memory}, but the program may also run on CPUs {cpus} of nodes \
-         {without}, for which it is remote (--cpunodebind={memory} keeps both together)"
+        "memory comes from {}, but the program may also run on {} of {}, for which it is remote \
+         (--cpunodebind={memory} keeps both together)",
+        node_words(&memory),
+        cpu_words(cpus),
+        node_words(without)
     )))
 }
 

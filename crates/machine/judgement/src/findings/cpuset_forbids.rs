@@ -1,6 +1,6 @@
 //! A placement that the cpuset cuts down.
 
-use model::Severity;
+use model::{Severity, cpu_words, node_words};
 
 use super::row::{Check, Row};
 use crate::found::Found;
@@ -21,13 +21,16 @@ fn check(input: &BindInput<'_>) -> Option<Found> {
     if let Some(nodes) = input.order.memory_nodes() {
         let nodes = nodes.difference(allowed);
         if !nodes.is_empty() {
-            lost.push(format!("memory of nodes {nodes} (it allows {allowed})"));
+            lost.push(format!(
+                "memory of {} (it allows {allowed})",
+                node_words(nodes)
+            ));
         }
     }
     if let Some(asked) = &input.order.cpus {
         let cpus = asked.difference(input.cpus);
         if !cpus.is_empty() {
-            lost.push(format!("CPUs {cpus} (leaving {})", input.cpus));
+            lost.push(format!("{} (leaving {})", cpu_words(cpus), input.cpus));
         }
     }
     if lost.is_empty() {

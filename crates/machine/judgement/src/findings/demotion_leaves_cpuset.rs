@@ -1,6 +1,6 @@
 //! Demotion on although a cpuset binds the memory of the target.
 
-use model::Severity;
+use model::{Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -32,11 +32,11 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let allowed = &process.memory_nodes_allowed;
     Some(Found {
         message: format!(
-            "demotion is on: memory of {} ({}), which may be on nodes {allowed}, can go to nodes \
-             {}",
+            "demotion is on: memory of {} ({}), which may be on {}, can go to {}",
             process.name,
             process.pid,
-            slower.difference(allowed)
+            node_words(allowed),
+            node_words(slower.difference(allowed))
         ),
         evidence: vec![
             fact("/sys/kernel/mm/numa/demotion_enabled", true),
@@ -64,7 +64,7 @@ mod tests {
         };
         let text = found("0-1", Some(true)).unwrap();
         assert!(
-            text.ends_with("may be on nodes 0-1, can go to nodes 2"),
+            text.ends_with("may be on nodes 0-1, can go to node 2"),
             "{text}"
         );
         assert_eq!(found("0-1", Some(false)), None);

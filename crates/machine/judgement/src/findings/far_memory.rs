@@ -1,6 +1,6 @@
 //! A placement whose CPUs and memory are on different nodes.
 
-use model::Severity;
+use model::{Severity, cpu_words, node_words};
 
 use super::row::{Check, Row};
 use crate::found::Found;
@@ -22,9 +22,11 @@ fn check(input: &BindInput<'_>) -> Option<Found> {
         // Memory without CPUs is remote to all of them, and was chosen for its size.
         return None;
     }
-    let cpus = input.cpus;
+    let cpus = cpu_words(input.cpus);
     Some(Found::that(format!(
-        "CPUs {cpus} are on nodes {near}, but memory comes from nodes {memory}: all of it is \
-         remote"
+        "the program runs on {cpus} of {}, but memory comes from {}: all of it is \
+         remote",
+        node_words(near),
+        node_words(memory)
     )))
 }

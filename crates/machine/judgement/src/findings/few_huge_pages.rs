@@ -1,6 +1,6 @@
 //! A placement on nodes without enough free huge pages.
 
-use model::Severity;
+use model::{Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::found::Found;
@@ -47,9 +47,9 @@ fn check(input: &BindInput<'_>) -> Option<Found> {
         let most = most.unwrap_or(0);
         return (most < huge_bytes).then(|| {
             Found::that(format!(
-                "nodes {nodes} have at most {most} bytes of huge pages of one size that are free \
-                 and not reserved, but the program needs {huge_bytes} (set the pools with \
-                 `numalab pages`)"
+                "at most {most} bytes of huge pages of one size are free and not reserved on {}, \
+                 but the program needs {huge_bytes} (set the pools with `numalab pages`)",
+                node_words(nodes)
             ))
         });
     }
@@ -58,9 +58,9 @@ fn check(input: &BindInput<'_>) -> Option<Found> {
         .find(|size| free(true, *size) == 0 && free(false, *size) > 0)?;
     let elsewhere = free(false, size);
     Some(Found::that(format!(
-        "nodes {nodes} have no free huge pages of {} KiB, other nodes have {elsewhere}: a program \
-         that uses huge pages will fail or be killed by SIGBUS (set the pools with `numalab \
-         pages`)",
+        "no huge pages of {1} KiB are free on {0}, other nodes have {elsewhere}: a program that \
+         uses huge pages will fail or be killed by SIGBUS (set the pools with `numalab pages`)",
+        node_words(nodes),
         size >> 10
     )))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{NodeId, NodeSet, Severity};
+use model::{NodeId, NodeSet, Severity, counted};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -31,7 +31,7 @@ fn of_machine(input: &DoctorInput) -> Option<Found> {
     let evidence = several(&packages).map(|(node, count)| {
         let cpus = format!("/sys/devices/system/node/node{node}/cpulist");
         let source = format!("{cpus}, /sys/devices/system/cpu/cpu*/topology/physical_package_id");
-        fact(source, format!("{count} packages"))
+        fact(source, counted(count, "package"))
     });
     let is_virtual = input.topology.hypervisor.is_some();
     let fix = match is_virtual {

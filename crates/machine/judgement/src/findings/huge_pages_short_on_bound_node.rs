@@ -1,6 +1,6 @@
 //! The target is bound to some nodes and has small pages, and the free huge pages are elsewhere.
 
-use model::{ByteSize, NodeSet, Severity};
+use model::{ByteSize, NodeSet, Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -49,9 +49,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
                 .map(|node| pool_file(node, pool.page_bytes, "nr_hugepages"));
             return Some(Found {
                 message: format!(
-                    "{} of shared memory are in small pages; nodes {bound}, to which the processes \
+                    "{} of shared memory are in small pages; {}, to which the processes \
                      are bound, have {} in free huge pages, the others {}",
                     ByteSize(bytes),
+                    node_words(&bound),
                     ByteSize(free(true)),
                     ByteSize(free(false))
                 ),

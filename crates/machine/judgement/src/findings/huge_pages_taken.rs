@@ -1,6 +1,6 @@
 //! Which nodes huge pages are in use on, at the moments of a text.
 
-use model::{GivenCpus, NodeId, NodeSet, PoolMoment, Severity};
+use model::{GivenCpus, NodeId, NodeSet, PoolMoment, Severity, cpu_words, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -69,11 +69,15 @@ impl<'a> Taken<'a> {
         let where_to = match &self.given {
             None => String::new(),
             Some((given, nodes, _)) if nodes.contains(*node) => {
-                format!(", where CPUs {} are", given.cpus)
+                format!(", the node of {}", cpu_words(&given.cpus))
             }
             Some((given, nodes, distance)) => {
                 let distance = distance.map_or(String::new(), |it| format!(" at distance {it}"));
-                format!(",{distance} from CPUs {} (node {nodes})", given.cpus)
+                format!(
+                    ",{distance} from {} ({})",
+                    cpu_words(&given.cpus),
+                    node_words(nodes)
+                )
             }
         };
         format!("{pages} of {all} huge pages in use are on node {node}{where_to}")
@@ -135,7 +139,7 @@ mod tests {
     fn pages_far_from_the_given_cpus_are_an_error() {
         let near = input([(39303, 23589), (39302, 39302), (39302, 39302)], "0");
         let found = check(&near).unwrap();
-        let expected = "15714 of 15714 huge pages in use are on node 0, where CPUs 0 are";
+        let expected = "15714 of 15714 huge pages in use are on node 0, the node of CPU 0";
         assert_eq!(found.message, expected);
         assert_eq!(found.severity, Some(Severity::Info));
         let far = input([(39303, 39047), (39302, 39302), (39302, 23557)], "0");

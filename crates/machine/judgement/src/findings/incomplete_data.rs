@@ -1,7 +1,7 @@
 //! What could not be seen of the memory of a target, or of the machine: why, and what would reveal
 //! it.
 
-use model::{Fact, Residency, ResidencyMethod, Severity, shell_word};
+use model::{Fact, Residency, ResidencyMethod, Severity, counted, shell_word};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::source;
@@ -26,8 +26,7 @@ fn of_machine(input: &DoctorInput) -> Option<Found> {
     let message = match gaps.as_slice() {
         [] => return None,
         [one] => one.clone(),
-        [first, _] => format!("{first}; and 1 more gap"),
-        [first, rest @ ..] => format!("{first}; and {} more gaps", rest.len()),
+        [first, rest @ ..] => format!("{first}; and {}", counted(rest.len(), "more gap")),
     };
     let files = "files of the machine below /proc and /sys";
     let fix = match input.is_captured {

@@ -1,6 +1,6 @@
 //! Threads that read and write for others, far from where nearly all memory of their process lies.
 
-use model::{NodeId, NodeSet, Severity, ThreadMask, ThreadRole};
+use model::{NodeId, NodeSet, Severity, ThreadMask, ThreadRole, counted, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -78,8 +78,10 @@ fn far(input: &DoctorInput, role: &ThreadRole, home: NodeId) -> Option<Found> {
     ));
     Some(Found {
         message: format!(
-            "the memory of the process is on node {home}, and {count} threads ({what}) {runs} \
-             nodes {nodes}"
+            "the memory of the process is on node {home}, and {} ({what}) {runs} \
+             {}",
+            counted(count, "thread"),
+            node_words(nodes)
         ),
         evidence,
         fix,
@@ -111,10 +113,10 @@ mod tests {
         let home = [(0, 95), (1, 5)];
         assert_eq!(
             found(&home, 0.05, 0.05, true).unwrap(),
-            "the memory of the process is on node 0, and 2 threads (other: io) may run on nodes 1"
+            "the memory of the process is on node 0, and 2 threads (other: io) may run on node 1"
         );
         let last = found(&home, 0.5, 0.05, true).unwrap();
-        assert!(last.ends_with("last ran on nodes 1"), "{last}");
+        assert!(last.ends_with("last ran on node 1"), "{last}");
         assert_eq!(found(&home, 0.5, 0.95, true), None);
         assert_eq!(found(&home, 0.05, 0.05, false), None);
         assert_eq!(found(&[(0, 50), (1, 50)], 0.05, 0.05, true), None);

@@ -1,6 +1,6 @@
 //! A buffer pool on one node, as one thread filled it when the server started.
 
-use model::{ByteSize, Severity};
+use model::{ByteSize, Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::innodb_pool::{is_interleaved, nodes_of_server};
@@ -57,7 +57,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
     )];
     evidence.push(fact(
         format!("/proc/{}/status", process.pid),
-        format!("may run on nodes {}", process.nodes_of_cpus),
+        format!("may run on {}", node_words(&process.nodes_of_cpus)),
     ));
     if by_one_thread {
         evidence.push(fact(
@@ -67,12 +67,12 @@ fn check(input: &DoctorInput) -> Option<Found> {
     }
     Some(Found {
         message: format!(
-            "{} of {} private memory of {} ({}) are on node {node}, and it runs on nodes {}{why}",
+            "{} of {} private memory of {} ({}) are on node {node}, and it runs on {}{why}",
             ByteSize(*most),
             ByteSize(all),
             process.name,
             process.pid,
-            process.nodes_of_cpus
+            node_words(&process.nodes_of_cpus)
         ),
         evidence,
         ..Found::default()

@@ -1,6 +1,6 @@
 //! CPUs on some nodes, memory only on others.
 
-use model::Severity;
+use model::{Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -31,9 +31,12 @@ fn check(input: &DoctorInput) -> Option<Found> {
     Some(Found {
         severity: is_little.then_some(Severity::Warning),
         message: format!(
-            "{} ({}) may run on nodes {cpus} only and have memory on nodes {memory} only: the \
+            "{} ({}) may run on {} only and have memory on {} only: the \
              memory of its cpuset does not follow its CPUs",
-            process.name, process.pid
+            process.name,
+            process.pid,
+            node_words(cpus),
+            node_words(memory)
         ),
         evidence: vec![
             fact(

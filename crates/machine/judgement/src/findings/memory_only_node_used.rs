@@ -1,6 +1,6 @@
 //! Memory of the target on a node without CPUs.
 
-use model::{ByteSize, NodeSet, Severity};
+use model::{ByteSize, NodeSet, Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::{WORTH_BYTES, source};
@@ -27,8 +27,8 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let allowed = input.allowed_database_nodes();
     let fix = match allowed.is_empty() {
         true => vec![format!(
-            "# its cpuset allows memory on no node with CPUs: let it have nodes {} (cpuset.mems)",
-            input.database_nodes()
+            "# its cpuset allows memory on no node with CPUs: let it have {} (cpuset.mems)",
+            node_words(input.database_nodes())
         )],
         false => vec![
             "# keep it off that node:".to_owned(),

@@ -1,6 +1,6 @@
 //! `kernel.numa_balancing` on although processes or memory were placed.
 
-use model::Severity;
+use model::{Severity, counted};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -33,8 +33,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let placed = placed.count();
     (pinned + placed > 0 && input.topology.nodes.len() > 1).then(|| Found {
         message: format!(
-            "numa_balancing is {value}, but {pinned} processes are pinned to a node and {placed} \
-             segments have a memory policy"
+            "numa_balancing is {value} beside {} pinned to a node and {} with a memory policy",
+            counted(pinned, "process"),
+            counted(placed, "segment")
         ),
         evidence: vec![
             fact("/proc/sys/kernel/numa_balancing", value),

@@ -1,6 +1,6 @@
 //! Helpers that run far from where nearly all shared memory lies.
 
-use model::{BytesByNode, NodeSet, ProcessResidency, Severity};
+use model::{BytesByNode, NodeSet, ProcessResidency, Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::postgres_server::postmaster;
@@ -58,13 +58,14 @@ fn check(input: &DoctorInput) -> Option<Found> {
         let pid = process.pid;
         fact(
             format!("/proc/{pid}/stat, /proc/{pid}/status"),
-            format!("node {nodes}"),
+            node_words(nodes),
         )
     });
     Some(Found {
         message: format!(
-            "the shared memory is on node {home}, but the {class} ({pid}) runs on node \
-             {nodes}{others}"
+            "the shared memory is on node {home}, but the {class} ({pid}) runs on \
+             {}{others}",
+            node_words(nodes)
         ),
         evidence: evidence.collect(),
         fix: far

@@ -1,6 +1,6 @@
 //! Program text on one of the nodes where the processes run.
 
-use model::{ByteSize, NodeId, SegmentKind, SegmentResidency, Severity, shell_word};
+use model::{ByteSize, NodeId, SegmentKind, SegmentResidency, Severity, node_words, shell_word};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::{nodes_used, source};
@@ -48,8 +48,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
             ],
             ..Found::that(format!(
                 "{:.0} % of {bytes} of program text lie on node {node}, and the processes may run \
-                 on nodes {used}: with a copy for each node, all of it would be local everywhere",
-                share * 100.0
+                 on {}: with a copy for each node, all of it would be local everywhere",
+                share * 100.0,
+                node_words(used)
             ))
         }
     })

@@ -1,6 +1,6 @@
 //! Shared memory without a policy although several nodes use it.
 
-use model::{ByteSize, Layout, Severity};
+use model::{ByteSize, Layout, Severity, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::cure::spread_at_restart;
@@ -27,8 +27,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
         evidence: vec![fact("/proc/PID/numa_maps", "policy default")],
         fix: spread_at_restart(input, &input.allowed_database_nodes(), false),
         ..Found::that(format!(
-            "{} of shared memory has no policy and is used from nodes {used}",
-            ByteSize(bytes)
+            "{} of shared memory has no policy and is used from {}",
+            ByteSize(bytes),
+            node_words(used)
         ))
     })
 }

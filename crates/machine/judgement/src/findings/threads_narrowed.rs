@@ -1,6 +1,6 @@
 //! Threads that may use only some of the CPUs that the first thread of their process may use.
 
-use model::{CpuSet, Severity};
+use model::{CpuSet, Severity, counted};
 
 use super::row::{Check, Row};
 use crate::doctor::cpu_lists::follows;
@@ -47,9 +47,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
         let pid = process.first.pid;
         Some(Found {
             message: format!(
-                "{} threads of {} ({}{more}) may use only some of its CPUs {given}: \
+                "{} of {} ({}{more}) may use only some of its CPUs {given}: \
                  {cpus} together",
-                count(narrower),
+                counted(count(narrower), "thread"),
                 process.name(input),
                 roles.join(", ")
             ),

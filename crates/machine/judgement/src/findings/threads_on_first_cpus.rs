@@ -1,6 +1,6 @@
 //! A server that pins its threads to the first CPUs of the machine, although it was given others.
 
-use model::{CpuSet, Severity};
+use model::{CpuSet, Severity, counted};
 
 use super::row::{Check, Row};
 use crate::doctor::threads::{
@@ -33,9 +33,9 @@ fn outside(input: &DoctorInput, process: &ProcessMasks<'_>, machine: &CpuSet) ->
     evidence.extend(facts(masks.iter().copied()));
     Some(Found {
         message: format!(
-            "{} threads of {} are pinned to the first CPUs of the machine ({pinned}), one CPU \
+            "{} of {} are pinned to the first CPUs of the machine ({pinned}), one CPU \
              each, and the process was given {given}",
-            count(masks),
+            counted(count(masks), "thread"),
             process.name(input)
         ),
         evidence,

@@ -1,6 +1,6 @@
 //! Threads that may use CPUs which the first thread of their process may not.
 
-use model::{CpuSet, Severity};
+use model::{CpuSet, Severity, counted, cpu_words};
 
 use super::row::{Check, Row};
 use crate::doctor::threads::{
@@ -43,10 +43,11 @@ fn check(input: &DoctorInput) -> Option<Found> {
         evidence.extend(facts(outside.iter().copied()));
         Some(Found {
             message: format!(
-                "{} threads of {} may use CPUs {cpus}, and its first thread may only use {given}; \
+                "{} of {} may use {}, and its first thread may only use {given}; \
                  correct where a setting of the server asks for it",
-                count(outside),
-                process.name(input)
+                counted(count(outside), "thread"),
+                process.name(input),
+                cpu_words(cpus)
             ),
             evidence,
             fix: hold_on(given, process.first.pid),

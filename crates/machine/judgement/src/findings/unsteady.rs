@@ -1,6 +1,6 @@
 //! Figures that scatter.
 
-use model::Severity;
+use model::{Severity, counted};
 
 use super::row::{Check, Row};
 use crate::found::Found;
@@ -42,8 +42,8 @@ fn of_bandwidths(input: &BandwidthInput<'_>) -> Option<Found> {
     let count = cells.filter(|cell| cell.is_unsteady).count();
     (count > 0).then(|| {
         Found::that(format!(
-            "{count} cells of {} scatter by more than 5 %: something else used the memory or the \
-             CPUs",
+            "{} of {} with a scatter above 5 %: something else used the memory or the CPUs",
+            counted(count, "cell"),
             input.kernel
         ))
     })
@@ -76,6 +76,6 @@ mod tests {
         let found = messages(&matrix);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("the figures from node 0 to node 1"));
-        assert!(found[1].starts_with("1 cells of triad scatter"));
+        assert!(found[1].starts_with("1 cell of triad with a scatter above 5 %"));
     }
 }

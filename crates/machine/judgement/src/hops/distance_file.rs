@@ -2,7 +2,7 @@
 //! `numactl --hardware`, or a table.
 
 use linux::{Error, TextFile};
-use model::{DistanceTable, NodeId};
+use model::{DistanceTable, NodeId, counted};
 use serde::Deserialize;
 
 use super::matrix_json;
@@ -70,8 +70,11 @@ fn of_topology(file: &TextFile) -> Result<DistanceTable, Error> {
     let count = nodes.len();
     let found = rows.len();
     DistanceTable::of_parts(nodes.clone(), nodes, rows).ok_or_else(|| {
-        let expected = format!("{count} rows of {count} distances, one for each of nodes");
-        file.unexpected(1, expected, format!("{found} rows"))
+        let expected = format!(
+            "a square of {}, one for each of nodes",
+            counted(count, "row")
+        );
+        file.unexpected(1, expected, counted(found, "row"))
     })
 }
 
@@ -234,7 +237,7 @@ mod tests {
         );
         check_error(
             r#"{"format": "numalab.topology/1", "nodes": [{"id": 0}], "distances": [[10, 20]]}"#,
-            "1: expected 1 rows of 1 distances, one for each of nodes, found 1 rows",
+            "1: expected a square of 1 row, one for each of nodes, found 1 row",
         );
         check_error(
             r#"{"format": "numalab.run/1"}"#,

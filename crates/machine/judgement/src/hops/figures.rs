@@ -1,6 +1,6 @@
 //! Figures as findings print them.
 
-use model::NodeSet;
+use model::{NodeSet, node_words};
 
 /// `53.2 ns`, `248 ns`.
 pub(crate) fn ns(value: f64) -> String {
@@ -49,8 +49,7 @@ pub(crate) fn times_range(low: f64, high: f64) -> String {
 
 /// `node 3`, `nodes 1-2`.
 pub(crate) fn nodes(set: &NodeSet) -> String {
-    let word = if set.len() == 1 { "node" } else { "nodes" };
-    format!("{word} {set}")
+    node_words(set)
 }
 
 #[cfg(test)]

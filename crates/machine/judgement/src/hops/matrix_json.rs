@@ -1,7 +1,7 @@
 //! Reads a document `numalab.latency/1` as a matrix, and ignores what else it holds.
 
 use linux::{Error, TextFile};
-use model::{DistanceTable, ID_MAX, MatrixCell, NodeId, NodeMatrix};
+use model::{DistanceTable, ID_MAX, MatrixCell, NodeId, NodeMatrix, counted};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -122,7 +122,10 @@ pub(crate) fn check_size<T>(
     (height, width): (usize, usize),
 ) -> Result<(), Error> {
     if rows.len() != height {
-        let expected = format!("{height} rows in {name}, one for each of cpu_nodes");
+        let expected = format!(
+            "{} in {name}, one for each of cpu_nodes",
+            counted(height, "row")
+        );
         return Err(file.unexpected(1, expected, rows.len().to_string()));
     }
     let wrong = rows.iter().find(|row| row.len() != width);

@@ -20,7 +20,7 @@
 //! ```
 
 use linux::{Error, TextFile};
-use model::{MatrixCell, NodeId, NodeMatrix};
+use model::{MatrixCell, NodeId, NodeMatrix, counted};
 
 use super::matrix_words::{
     cell_of_word, cells as in_words, check_nodes, is_no_figure, node_of_word,
@@ -207,7 +207,7 @@ fn without_column_headings<'t>(file: &TextFile, lines: Vec<Line<'t>>) -> Result<
     let last = rows.last().map_or(1, |(number, _)| *number);
     if !headed && rows.len() > width {
         let expected = format!("at most {width} rows, as many as columns, or headings");
-        return Err(file.unexpected(last, expected, format!("{} rows", rows.len())));
+        return Err(file.unexpected(last, expected, counted(rows.len(), "row")));
     }
     let column_nodes = (0..width).map(|index| NodeId(u32::try_from(index).unwrap_or(u32::MAX)));
     let column_nodes: Vec<NodeId> = column_nodes.collect();

@@ -1,7 +1,7 @@
 //! What all forms of a matrix in a file share: its parts, and what a word in it may be.
 
 use linux::{Error, TextFile};
-use model::{DistanceTable, ID_MAX, MatrixCell, NodeId, NodeMatrix};
+use model::{DistanceTable, ID_MAX, MatrixCell, NodeId, NodeMatrix, counted};
 
 /// The most nodes a kernel can be built for (`NODES_SHIFT` 10); also bounds our work.
 pub(crate) const NODES_MAX: usize = 1024;
@@ -75,10 +75,7 @@ pub(crate) fn wrong_count(file: &TextFile, line: usize, expected: usize, found: 
 
 /// `1 cell`, `2 cells`.
 pub(crate) fn cells(count: usize) -> String {
-    match count {
-        1 => "1 cell".to_owned(),
-        count => format!("{count} cells"),
-    }
+    counted(count, "cell")
 }
 
 /// Whether the file begins like a JSON object.

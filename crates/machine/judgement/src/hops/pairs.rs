@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{NodeId, NodeSet};
+use model::{NodeId, NodeSet, counted};
 
 use super::figures;
 
@@ -62,7 +62,7 @@ impl Pairs {
         });
         let mut text = shown.collect::<Vec<_>>().join(", ");
         if more > 0 {
-            text.push_str(&format!(", and {before} {more} more nodes"));
+            text.push_str(&format!(", and {before} {}", counted(more, "more node")));
         }
         text
     }

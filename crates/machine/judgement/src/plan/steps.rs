@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{ByteSize, BytesByNode, CurePlan, shell_word};
+use model::{ByteSize, BytesByNode, CurePlan, node_words, shell_word};
 use placement::Destination;
 
 use super::candidates::Candidate;
@@ -65,8 +65,9 @@ pub(crate) fn add_steps(
     let left_out = input.topology.memory_nodes().difference(&patient.allowed);
     if !left_out.is_empty() {
         plan.for_good.push(format!(
-            "# left out: nodes {left_out} (no CPUs, as CXL memory and GPUs, or forbidden by a \
-             cpuset); name them to use them"
+            "# left out: {} (no CPUs, as CXL memory and GPUs, or forbidden by a \
+             cpuset); name them to use them",
+            node_words(left_out)
         ));
     }
     plan.verify = vec![format!(

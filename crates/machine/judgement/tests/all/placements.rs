@@ -104,6 +104,6 @@ fn what_the_cpuset_takes_away_is_named() {
     let found = of_bind(&input);
     assert_eq!(found.len(), 1, "{found:?}");
     let message = &found[0].message;
-    let expected = "forbids memory of nodes 1 (it allows 0) and CPUs 2 (leaving 0-1)";
+    let expected = "forbids memory of node 1 (it allows 0) and CPU 2 (leaving 0-1)";
     assert!(message.contains(expected), "{message}");
 }

@@ -1,7 +1,7 @@
 //! Why a program cannot be placed as requested.
 
 use linux::SystemCallError;
-use model::{CpuSet, NodeSet};
+use model::{CpuSet, NodeSet, cpu_words, node_words};
 
 use super::ChoiceError;
 
@@ -28,7 +28,9 @@ pub enum BindError {
     },
     /// CPUs were requested of nodes that have none.
     #[error(
-        "--cpunodebind: node {nodes} has memory only and no CPUs; nodes with CPUs are {cpu_nodes}"
+        "--cpunodebind: no CPUs on {} (memory only); CPUs are on {}",
+        node_words(nodes),
+        node_words(cpu_nodes)
     )]
     NoCpus {
         /// The nodes.
@@ -37,7 +39,11 @@ pub enum BindError {
         cpu_nodes: NodeSet,
     },
     /// Memory was requested of nodes that have none.
-    #[error("{option}: node {nodes} has no memory; nodes with memory are {memory_nodes}")]
+    #[error(
+        "{option}: no memory on {}; memory is on {}",
+        node_words(nodes),
+        node_words(memory_nodes)
+    )]
     NoMemory {
         /// The option.
         option: &'static str,
@@ -57,8 +63,9 @@ pub enum BindError {
     },
     /// The cpuset forbids all requested memory nodes.
     #[error(
-        "{option}: the cpuset of this process allows memory only on nodes {allowed}, not on \
-         {nodes}"
+        "{option}: the cpuset of this process allows memory only on {}, not on \
+         {nodes}",
+        node_words(allowed)
     )]
     NodesForbidden {
         /// The option.
@@ -69,7 +76,7 @@ pub enum BindError {
         allowed: NodeSet,
     },
     /// The cpuset forbids all requested CPUs.
-    #[error("the cpuset of this process allows none of the CPUs {cpus}")]
+    #[error("the cpuset of this process does not allow {}", cpu_words(cpus))]
     CpusForbidden {
         /// What was requested.
         cpus: CpuSet,

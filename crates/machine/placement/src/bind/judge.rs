@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linux::mempolicy::Policy;
-use model::{BytesByNode, CpuSet, NodeId, NodeSet, ProcessResidency};
+use model::{BytesByNode, CpuSet, NodeId, NodeSet, ProcessResidency, cpu_words, node_words};
 
 use super::{Look, Order};
 
@@ -91,8 +91,12 @@ fn by_policy(
 
 fn cpus(process: &ProcessResidency, asked: &CpuSet) -> Option<String> {
     let (pid, name, seen) = (process.pid, &process.name, &process.cpus);
-    (!seen.is_subset(asked))
-        .then(|| format!("{name} ({pid}) may run on CPUs {seen}, requested {asked}"))
+    (!seen.is_subset(asked)).then(|| {
+        format!(
+            "{name} ({pid}) may run on {}, requested {asked}",
+            cpu_words(seen)
+        )
+    })
 }
 
 fn bytes_on(memory: &BytesByNode, nodes: &NodeSet) -> u64 {
@@ -137,8 +141,12 @@ fn interleaved(memory: &BytesByNode, weights: &BTreeMap<NodeId, u64>) -> Vec<Str
 fn preferred(memory: &BytesByNode, nodes: &NodeSet) -> Option<String> {
     let (there, total) = (bytes_on(memory, nodes), memory.values().sum::<u64>());
     let is_enough = there as f64 >= total as f64 * PREFERRED_SHARE;
-    (!is_enough)
-        .then(|| format!("{there} of {total} bytes are on nodes {nodes}, which are to come first"))
+    (!is_enough).then(|| {
+        format!(
+            "{there} of {total} bytes are on {}, which are to come first",
+            node_words(nodes)
+        )
+    })
 }
 
 #[cfg(test)]
@@ -234,7 +242,7 @@ mod tests {
         check(
             preferred(),
             &[50, 50],
-            Some("are on nodes 1, which are to come first"),
+            Some("are on node 1, which are to come first"),
         );
         check(Some(Policy::PreferredMany(nodes("0-1"))), &[50, 50], None);
         check(
@@ -251,7 +259,7 @@ mod tests {
             check(
                 policy,
                 &[50, 50],
-                Some("are on nodes 0, which are to come first"),
+                Some("are on node 0, which are to come first"),
             );
         }
     }

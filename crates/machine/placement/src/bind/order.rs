@@ -356,7 +356,7 @@ mod tests {
         check(cpus_of_nodes("+0"), Ok(("2-3", "")));
         check(
             cpus_of_nodes("2"),
-            Err("node 2 has memory only and no CPUs; nodes with CPUs are 0-1,3"),
+            Err("no CPUs on node 2 (memory only); CPUs are on nodes 0-1,3"),
         );
         check(
             cpus_of_nodes("4"),
@@ -410,7 +410,7 @@ mod tests {
         );
         check(
             bind("3", false),
-            Err("--membind: node 3 has no memory; nodes with memory are 0-2"),
+            Err("--membind: no memory on node 3; memory is on nodes 0-2"),
         );
         check(
             bind("0", false),

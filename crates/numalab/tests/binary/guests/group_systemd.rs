@@ -17,7 +17,8 @@ list: 1
 0::/numalab.slice/numalab-check.slice/SCOPE
 Cpus_allowed_list: 2-3
 Mems_allowed_list: 1-2
-numalab: far-memory: CPUs 2-3 are on nodes 1, but memory comes from nodes 2: all of it is remote
+numalab: far-memory: the program runs on CPUs 2-3 of node 1, but memory comes from node 2: \
+all of it is remote
 bind: 7
 50000 100000
 limit: 7

@@ -166,7 +166,7 @@ fn a_cpu_that_goes_offline_meanwhile_is_named() {
         }
         let names_it = |trial: &&Value| {
             let reason = trial["reason"].as_str().unwrap();
-            reason.contains("CPUs 2") || reason.contains("requested 2")
+            reason.contains("CPU 2") || reason.contains("requested 2")
         };
         assert!(lost.iter().all(names_it), "{case:#}");
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use model::{
     BandwidthMethod, BandwidthResult, Finding, LoadLadder, Machine, NodeId, StreamKernel,
-    ThreadSweep, WholeMachine, WholeMachineMemory,
+    ThreadSweep, WholeMachine, WholeMachineMemory, node_words,
 };
 use report::{TextOptions, bandwidth_text, figure_of_gigabytes_per_s, figure_of_ns};
 use serde::Deserialize;
@@ -132,7 +132,11 @@ fn ladders(result: &BandwidthResult) -> Markup {
             vec![
                 ladder.cpu_node.to_string(),
                 ladder.memory_node.to_string(),
-                format!("{} on nodes {}", ladder.load_threads, ladder.load_nodes),
+                format!(
+                    "{} on {}",
+                    ladder.load_threads,
+                    node_words(&ladder.load_nodes)
+                ),
                 figure_of_gigabytes_per_s(point.bytes_per_s),
                 figure_of_ns(point.ns),
             ]

@@ -1,14 +1,14 @@
 //! The page of `numalab.doctor/1`.
 
 use maud::{Markup, html};
-use model::{CurePlan, Diagnosis, MemoryFigures};
+use model::{CurePlan, Diagnosis, MemoryFigures, counted};
 use report::gain_of_plan;
 use serde::Deserialize;
 
 use super::error::Error;
 use super::findings::findings;
 use super::guard::fields;
-use super::table::{counted, cut, table};
+use super::table::{cut, table};
 
 /// Name and version of the document.
 pub(crate) const DOCTOR_FORMAT: &str = "numalab.doctor/1";

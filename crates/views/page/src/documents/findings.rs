@@ -1,7 +1,7 @@
 //! Findings with all that is known of each: evidence, cost and fix.
 
 use maud::{Markup, html};
-use model::Finding;
+use model::{Finding, counted};
 
 use super::table::cut;
 
@@ -18,7 +18,7 @@ pub(crate) fn findings(all: &[Finding]) -> Markup {
             @if all.is_empty() { p { "None." } }
             @for finding in all.iter().take(FINDINGS_MAX) { (one(finding)) }
             @if all.len() > FINDINGS_MAX {
-                p { "Left out: " (all.len() - FINDINGS_MAX) " more findings." }
+                p { "Left out: " (counted(all.len() - FINDINGS_MAX, "more finding")) "." }
             }
         }
     }

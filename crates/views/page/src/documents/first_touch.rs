@@ -1,7 +1,7 @@
 //! The page of `numalab.firsttouch/1`.
 
 use maud::{Markup, html};
-use model::{ByteSize, FirstTouch, TouchedSegment};
+use model::{ByteSize, FirstTouch, TouchedSegment, counted};
 use report::{TextOptions, first_touch_fix, first_touch_sentences, first_touch_text};
 
 use super::error::Error;
@@ -31,7 +31,7 @@ pub(crate) fn read_first_touch(text: &str) -> Result<FirstTouch, Error> {
             return Err(Error::Figures {
                 field: "picture",
                 expected: format!("at most {CELLS_MAX} columns and rows"),
-                found: format!("{columns} columns, {rows} rows"),
+                found: format!("{}, {}", counted(columns, "column"), counted(rows, "row")),
             });
         }
     }
@@ -80,7 +80,7 @@ pub(crate) fn first_touch_content(touch: &FirstTouch) -> Markup {
             }
         }
         @if touch.segments.len() > shown.len() {
-            p { "Left out: " (touch.segments.len() - shown.len()) " smaller segments." }
+            p { "Left out: " (counted(touch.segments.len() - shown.len(), "smaller segment")) "." }
         }
         section {
             h2 { "Figures" }

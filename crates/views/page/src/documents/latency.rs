@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use model::{
     DistanceTable, Finding, HopClass, LatencyCurve, LatencyMethod, LatencyResult, Machine,
-    MatrixCell, NodeId, NodeLink, PageWalks, TransferMatrix,
+    MatrixCell, NodeId, NodeLink, PageWalks, TransferMatrix, counted,
 };
 use report::{TextOptions, figure_of_ns, latency_curve_text, latency_text, latency_transfers_text};
 use serde::Deserialize;
@@ -147,8 +147,10 @@ pub(crate) fn latency_content(result: &LatencyResult) -> Markup {
             (pairs_table(result))
             (as_text(&texts.join("\n")))
             @if left_out + transfers_left_out > 0 {
-                p { "Left out of the text: " (left_out) " curves and " (transfers_left_out)
-                    " matrices of transfers." }
+                p {
+                    "Left out of the text: " (counted(left_out, "curve"))
+                    ", matrices of transfers: " (transfers_left_out) "."
+                }
             }
         }
     }
@@ -234,7 +236,12 @@ fn pairs_table(result: &LatencyResult) -> Markup {
         details open[rows.len() <= 64] {
             summary { "Every pair of nodes" }
             (table("Latency from CPU node to memory node", &head, &rows))
-            @if all > PAIRS_MAX { p { "Left out of the table: " (all - PAIRS_MAX) " more pairs." } }
+            @if all > PAIRS_MAX {
+                p {
+                    "Left out of the table: "
+                    (counted(all - PAIRS_MAX, "more pair")) "."
+                }
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The matrix of a document: its rows of figures beside lists of nodes, checked and put together.
 
-use model::{ID_MAX, MatrixCell, NodeId, NodeMatrix};
+use model::{ID_MAX, MatrixCell, NodeId, NodeMatrix, counted};
 use serde::Deserialize;
 
 use super::error::Error;
@@ -127,12 +127,12 @@ pub(crate) fn check_size<T>(
     let wrong = rows.iter().find(|row| row.len() != column_count);
     let found = match wrong {
         Some(row) => format!("a row of {}", row.len()),
-        None if rows.len() != row_count => format!("{} rows", rows.len()),
+        None if rows.len() != row_count => counted(rows.len(), "row"),
         None => return Ok(()),
     };
     Err(Error::Figures {
         field,
-        expected: format!("{row_count} rows of {column_count}"),
+        expected: format!("{} of {column_count}", counted(row_count, "row")),
         found,
     })
 }
@@ -178,8 +178,8 @@ mod tests {
             &rows,
             "ns: -5 from node 3 to node 0; expected figures above 0, or null",
         );
-        check(&[3], &Vec::new(), "ns: 0 rows; expected 1 rows of 1");
-        check(&[3], &vec![vec![]], "ns: a row of 0; expected 1 rows of 1");
+        check(&[3], &Vec::new(), "ns: 0 rows; expected 1 row of 1");
+        check(&[3], &vec![vec![]], "ns: a row of 0; expected 1 row of 1");
         check(
             &[3, 3],
             &rows,

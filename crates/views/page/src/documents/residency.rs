@@ -1,7 +1,7 @@
 //! The page of `numalab.residency/1`.
 
 use maud::{Markup, html};
-use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod};
+use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod, counted};
 use report::{TextOptions, residency_text};
 
 use super::error::Error;
@@ -73,14 +73,14 @@ fn lead(residency: &Residency) -> String {
     };
     let share = *bytes as f64 * 100.0 / all as f64;
     let mut text = format!(
-        "{} was found on {} of {} nodes with memory; the most, {share:.1} %, on node {node}.",
+        "{} was found on {} of {} with memory; the most, {share:.1} %, on node {node}.",
         ByteSize(all),
         residency
             .bytes_by_node
             .values()
             .filter(|it| **it > 0)
             .count(),
-        residency.memory_nodes.len(),
+        counted(residency.memory_nodes.len(), "node"),
     );
     if residency.bytes_without_node > 0 {
         let unknown = ByteSize(residency.bytes_without_node);
@@ -108,7 +108,7 @@ pub(crate) fn by_node(bytes: &BytesByNode) -> String {
     match (parts.is_empty(), more) {
         (true, _) => "none".to_owned(),
         (false, 0) => parts.join(", "),
-        (false, more) => format!("{}, and {more} more nodes", parts.join(", ")),
+        (false, more) => format!("{}, and {}", parts.join(", "), counted(more, "more node")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables of figures.
 
 use maud::{Markup, html};
+use model::counted;
 
 /// Maximum number of rows of a table.
 pub(crate) const ROWS_MAX: usize = 1024;
@@ -28,7 +29,7 @@ pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Marku
             }
         }
         @if rows.len() > ROWS_MAX {
-            p { "Left out of the table: " (rows.len() - ROWS_MAX) " more rows." }
+            p { "Left out of the table: " (counted(rows.len() - ROWS_MAX, "more row")) "." }
         }
     }
 }
@@ -56,10 +57,4 @@ pub(crate) fn cut(text: &str) -> String {
 /// The text of a value, or that it is unknown.
 pub(crate) fn or_unknown<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), |value| value.to_string())
-}
-
-/// A number of things: `1 node`, `4 nodes`.
-pub(crate) fn counted(count: usize, word: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {word}{plural}")
 }

@@ -1,13 +1,13 @@
 //! The page of `numalab.topology/1`.
 
 use maud::{Markup, PreEscaped, html};
-use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology};
+use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology, counted};
 use report::{TextOptions, topology_svg, topology_text};
 
 use super::error::Error;
 use super::guard::fields;
 use super::machine::as_text;
-use super::table::{UNKNOWN, counted, cut, or_unknown, table};
+use super::table::{UNKNOWN, cut, or_unknown, table};
 
 /// Name and version of the document.
 pub(crate) const TOPOLOGY_FORMAT: &str = "numalab.topology/1";

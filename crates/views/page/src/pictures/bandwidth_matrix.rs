@@ -1,7 +1,7 @@
 //! Bandwidths between nodes as a matrix.
 
 use maud::{Markup, html};
-use model::{BandwidthResult, MatrixCell, NodeId};
+use model::{BandwidthResult, MatrixCell, NodeId, counted};
 use report::{figure_of_gigabytes_per_s, plain};
 
 use super::colours::Ramp;
@@ -24,7 +24,7 @@ pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
             div.scroll { (map.picture().markup(&map.name, true)) }
         }
         @if left_out > 0 {
-            p { "Left out of the picture: " (left_out) " nodes with the highest ids." }
+            p { "Left out of the picture: " (counted(left_out, "node")) " with the highest ids." }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Shared memory as squares coloured by node: by segment, or before and after a move.
 
 use maud::{Markup, html};
-use model::{ByteSize, BytesByNode, MoveReport, MovedPart, Residency, SegmentResidency};
+use model::{ByteSize, BytesByNode, MoveReport, MovedPart, Residency, SegmentResidency, counted};
 use report::plain;
 
 use super::squares::{
@@ -54,7 +54,7 @@ pub fn buffer_map(residency: &Residency) -> Markup {
             }
             (key(&strips, &colours))
             @if left_out > 0 {
-                p { "Left out of the picture: " (left_out) " smaller segments." }
+                p { "Left out of the picture: " (counted(left_out, "smaller segment")) "." }
             }
             @if areas_left_out + strips_left_out > 0 {
                 p {
@@ -203,7 +203,10 @@ pub fn move_map(report: &MoveReport) -> Markup {
             "every node has at least one square."
         }
         @if report.parts.len() > shown.len() {
-            p { "Left out of the picture: " (report.parts.len() - shown.len()) " more parts." }
+            p {
+                "Left out of the picture: "
+                (counted(report.parts.len() - shown.len(), "more part")) "."
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Latency by working set: one line for each pair of nodes, with the caches marked.
 
 use maud::{Markup, html};
-use model::{CacheKind, LatencyCurve, LatencyResult};
+use model::{CacheKind, LatencyCurve, LatencyResult, counted};
 use report::{figure_of_ns, figure_of_size};
 
 use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Mark, Scale};
@@ -43,7 +43,10 @@ pub fn depth_curve(result: &LatencyResult) -> Markup {
                 (picture.markup("Latency in ns against the size of the working set", false))
             }
             @if result.curves.len() > LINES_MAX {
-                p { "Left out of the picture: " (result.curves.len() - LINES_MAX) " more pairs." }
+                p {
+                    "Left out of the picture: "
+                    (counted(result.curves.len() - LINES_MAX, "more pair")) "."
+                }
             }
         }
     }

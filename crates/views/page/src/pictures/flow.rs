@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::{ByteSize, NodeId, NodeSet, Residency};
+use model::{ByteSize, NodeId, NodeSet, Residency, counted, node_words};
 use report::figure_of_ns;
 
 use super::colours::{Colour, Ramp};
@@ -54,17 +54,15 @@ impl Owner {
         let nodes = match self.nodes() {
             nodes if nodes.is_empty() => "CPUs unknown".to_owned(),
             nodes => {
-                let word = if nodes.len() == 1 { "node" } else { "nodes" };
-                let list: String = nodes.to_string().chars().take(20).collect();
-                format!("CPUs of {word} {list}")
+                let list: String = node_words(nodes).chars().take(26).collect();
+                format!("CPUs of {list}")
             }
         };
-        let plural = if processes == 1 { "" } else { "es" };
         let what = match self {
             Owner::Private(_) => "private",
             Owner::Shared(_) => "shared",
         };
-        [nodes, format!("{what}, {processes} process{plural}")]
+        [nodes, format!("{what}, {}", counted(processes, "process"))]
     }
 }
 
@@ -98,7 +96,12 @@ pub fn flow(residency: &Residency, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -
                 "Shared memory is counted once, for all processes together; caches of files and "
                 "programs are not drawn."
             }
-            @if left_out > 0 { p { "Left out of the picture: " (left_out) " smaller flows." } }
+            @if left_out > 0 {
+                p {
+                    "Left out of the picture: "
+                    (counted(left_out, "smaller flow")) "."
+                }
+            }
         }
     }
 }

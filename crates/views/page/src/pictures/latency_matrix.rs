@@ -2,7 +2,7 @@
 //! says.
 
 use maud::{Markup, html};
-use model::{LatencyResult, MatrixCell, NodeId};
+use model::{LatencyResult, MatrixCell, NodeId, counted};
 use report::{figure_of_ns, plain};
 
 use super::colours::Ramp;
@@ -37,7 +37,10 @@ pub fn latency_matrix(result: &LatencyResult) -> Markup {
             }
         }
         @if order.left_out > 0 {
-            p { "Left out of the picture: " (order.left_out) " nodes with the highest ids." }
+            p {
+                "Left out of the picture: "
+                (counted(order.left_out, "node")) " with the highest ids."
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Latency under load: what an access costs while other CPUs move bytes.
 
 use maud::{Markup, html};
-use model::{LoadLadder, NodeId};
+use model::{LoadLadder, NodeId, counted};
 use report::{figure_of_gigabytes_per_s, figure_of_ns};
 
 use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Mark, Scale};
@@ -59,7 +59,10 @@ pub fn loaded_latency(ladders: &[LoadLadder], operating: &[OperatingPoint]) -> M
                 (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
             }
             @if ladders.len() > LINES_MAX {
-                p { "Left out of the picture: " (ladders.len() - LINES_MAX) " more pairs." }
+                p {
+                    "Left out of the picture: "
+                    (counted(ladders.len() - LINES_MAX, "more pair")) "."
+                }
             }
             @if !operating.is_empty() {
                 ul { @for point in operating.iter().take(LINES_MAX) {

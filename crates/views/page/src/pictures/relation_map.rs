@@ -1,7 +1,7 @@
 //! The shared buffers of a server as squares coloured by node: a strip for each table and index.
 
 use maud::{Markup, html};
-use model::{NodeId, RelationResidency, Relations};
+use model::{NodeId, RelationResidency, Relations, counted};
 use report::plain;
 
 use super::squares::{NodeColours, Strip, draw, key, pieces, square_bytes, square_words};
@@ -44,7 +44,10 @@ pub fn relation_map(relations: &Relations, memory_nodes: impl Iterator<Item = No
             }
             (key(&strips, &colours))
             @if all.len() > shown.len() {
-                p { "Left out of the picture: " (all.len() - shown.len()) " smaller relations." }
+                p {
+                    "Left out of the picture: "
+                    (counted(all.len() - shown.len(), "smaller relation")) "."
+                }
             }
         }
     }

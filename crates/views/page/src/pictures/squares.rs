@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::{ByteSize, BytesByNode, NodeId};
+use model::{ByteSize, BytesByNode, NodeId, counted};
 
 use super::colours::category;
 use super::picture::{Label, Picture, px};
@@ -231,7 +231,7 @@ pub(crate) fn key(strips: &[Strip], colours: &NodeColours) -> Markup {
             @if let Some(bytes) = unknown {
                 li { i.hatched {} "node unknown: " (ByteSize(bytes)) }
             }
-            @if left_out > 0 { li { "left out: " (left_out) " more nodes" } }
+            @if left_out > 0 { li { "left out: " (counted(left_out, "more node")) } }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where the time of sessions went: a bar for each case, its parts per logical read.
 
 use maud::{Markup, html};
+use model::counted;
 use report::{CaseView, ComparisonView, RunView};
 
 use super::colours::category;
@@ -63,7 +64,7 @@ fn figure(mut cases: Vec<Row<'_>>) -> Markup {
                 }
             }
             @if cases.len() > CASES_MAX {
-                p { "Left out: " (cases.len() - CASES_MAX) " more cases." }
+                p { "Left out: " (counted(cases.len() - CASES_MAX, "more case")) "." }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Every trial of a run as a dot, with the median of each case and its interval.
 
 use maud::{Markup, html};
+use model::counted;
 use report::{CaseView, ComparisonView, RunView, TrialView, Validity};
 
 use super::colours::line_colour;
@@ -139,7 +140,7 @@ fn figure(rows: &[Row<'_>], unit: &str, confidence: &str) -> Markup {
                 }
                 div.scroll { (picture.markup("Every trial of each case", false)) }
                 @if rows.len() > CASES_MAX {
-                    p { "Left out: " (rows.len() - CASES_MAX) " more cases." }
+                    p { "Left out: " (counted(rows.len() - CASES_MAX, "more case")) "." }
                 }
             }
         },

@@ -117,8 +117,8 @@ fn of_pair(view: &ComparisonView, pair: &PairView) -> Markup {
                     (lines(&case.evidence))
                 }
                 p { "Median of the " (side) ": " (plain(&case.median)) " " (plain(&view.unit))
-                    " (" (view.confidence_of_medians) " interval " (plain(&case.interval)) "), "
-                    (plain(&case.valid)) " trials are valid." }
+                    " (" (view.confidence_of_medians) " interval " (plain(&case.interval)) "); "
+                    "valid trials: " (plain(&case.valid)) "." }
             }
             (table("Trials", &head, &rows.collect::<Vec<_>>()))
         }

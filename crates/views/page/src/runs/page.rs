@@ -1,12 +1,12 @@
 //! The page of runs.
 
 use maud::{Markup, html};
-use model::{LoadLadder, Metric};
+use model::{LoadLadder, Metric, counted};
 use report::{CaseView, RunView};
 
 use crate::Error;
 use crate::documents::{BANDWIDTH_FORMAT, checked_format, read_bandwidth};
-use crate::documents::{counted, framed, table};
+use crate::documents::{framed, table};
 use crate::pictures::{OperatingPoint, loaded_latency, time_bars, trial_dots};
 
 /// Maximum number of lines of evidence, warnings or reasons of one list.
@@ -154,7 +154,7 @@ pub(super) fn lines(lines: &[String]) -> Markup {
     html! {
         ul { @for line in lines.iter().take(LINES_MAX) { li { (plain(line)) } } }
         @if lines.len() > LINES_MAX {
-            p { "Left out: " (lines.len() - LINES_MAX) " more lines." }
+            p { "Left out: " (counted(lines.len() - LINES_MAX, "more line")) "." }
         }
     }
 }
