@@ -121,10 +121,15 @@ pub(crate) struct BindArguments {
     /// Verify when the program has this much memory, such as 2GiB.
     #[arg(long, value_name = "BYTES", requires = "verify")]
     pub until_bytes: Option<ByteSize>,
-    /// Write the report of --verify to a file instead of stderr.
-    #[arg(long, value_name = "FILE", requires = "verify")]
-    pub report: Option<PathBuf>,
-    /// Write the report of --verify as JSON (numalab.bind/1).
+    /// Write the report of --verify to a file instead of stderr; stdout is the COMMAND's.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "verify",
+        visible_alias = "report"
+    )]
+    pub output: Option<PathBuf>,
+    /// Write the report of --verify as JSON (numalab.bind/1); it needs --output.
     #[arg(long, requires = "verify")]
     pub json: bool,
     /// Program and its arguments.

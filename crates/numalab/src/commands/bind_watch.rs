@@ -76,7 +76,7 @@ pub(super) fn run(watch: &Watch<'_>, follower: Follower) -> Result<(), Failure> 
 
 /// Opens the file for the report before the program starts, so that errors are reported in time.
 fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
-    let Some(path) = &arguments.report else {
+    let Some(path) = &arguments.output else {
         return Ok(None);
     };
     let file = File::options()

@@ -16,7 +16,7 @@ use postgresql::RelationsOrder;
 use report::TextOptions;
 use residency::instances::Target;
 
-use super::started_program::{Companion, Follower, end_unstarted};
+use super::started_program::{Companion, Follower, end_unstarted, json_has_a_file};
 use crate::argument_values::seconds;
 use crate::failure::Failure;
 use crate::{interrupt, output};
@@ -35,9 +35,10 @@ pub(crate) struct FirstTouchArguments {
     /// on machines with more than 64 CPUs].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
     pub buffer_kib: Option<u32>,
-    /// Write the result to a file, instead of stdout or, with a COMMAND, stderr.
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
+    /// Write the result to a file. Without it, the result of a TARGET goes to stdout; that of a
+    /// COMMAND goes to stderr, since stdout is the COMMAND's.
+    #[arg(long, value_name = "FILE", visible_alias = "report")]
+    pub output: Option<PathBuf>,
     /// Also show the tables of PostgreSQL by who touched their buffers first; with a COMMAND, the
     /// server is the one of DATADIR. It needs the extension pg_buffercache.
     #[arg(long, value_name = "DATADIR", num_args = 0..=1, require_equals = true)]
@@ -45,7 +46,7 @@ pub(crate) struct FirstTouchArguments {
     /// Role to connect as, for --relations [default: the one named like the connecting user].
     #[arg(long, value_name = "ROLE", requires = "relations")]
     pub pg_role: Option<String>,
-    /// Print JSON (numalab.firsttouch/1).
+    /// Write JSON (numalab.firsttouch/1); with a COMMAND, it needs --output.
     #[arg(long)]
     pub json: bool,
     /// Program to start, and its arguments.
@@ -66,6 +67,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// Looks, and shows who touched what first.
 pub(crate) fn run(arguments: &FirstTouchArguments) -> Result<(), Failure> {
     let root = Root::live();
+    if arguments.target.is_none() {
+        json_has_a_file(arguments.json, arguments.output.as_deref())?;
+    }
     let output = Output::open(arguments)?;
     match &arguments.target {
         Some(target) => at_target(&root, arguments, target, output),
@@ -285,7 +289,7 @@ struct Output {
 impl Output {
     /// Opens the file before the look, so that errors are reported in time.
     fn open(arguments: &FirstTouchArguments) -> Result<Self, Failure> {
-        let file = arguments.report.as_ref().map(|path| {
+        let file = arguments.output.as_ref().map(|path| {
             let file = File::create(path).map_err(|error| {
                 let message = format!("cannot write the report {}: {error}", path.display());
                 Failure::new(ExitCode::Usage, message)

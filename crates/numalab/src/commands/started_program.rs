@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use linux::child::{self, Child, ChildEvent};
@@ -29,6 +30,15 @@ pub(super) trait Companion {
 
     /// Does what is due.
     fn tick(&mut self) -> Result<(), Failure>;
+}
+
+/// Refuses a document that would have no place of its own: stdout and stderr are the program's.
+pub(super) fn json_has_a_file(is_json: bool, file: Option<&Path>) -> Result<(), Failure> {
+    if !is_json || file.is_some() {
+        return Ok(());
+    }
+    let message = "--json with a COMMAND needs a file: stdout and stderr are the COMMAND's";
+    Err(Failure::new(ExitCode::Usage, message).advise("name one: --output FILE"))
 }
 
 /// Exits as a shell does if it cannot start a program. Its exit codes are not numalab's, so this

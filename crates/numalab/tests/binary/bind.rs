@@ -4,8 +4,8 @@
 //! Tests of placement, linux.
 
 use rustix::process::Signal;
-use serde_json::Value;
 
+use crate::first_touch::report_in;
 use crate::laboratory::{Laboratory, binary};
 use crate::patience::until;
 use crate::unmet_need::is_root;
@@ -100,11 +100,13 @@ fn without_anything_to_do_afterwards_numalab_becomes_the_program() {
 #[test]
 fn a_program_that_keeps_its_policy_is_proved() {
     let laboratory = Laboratory::new();
+    let file = laboratory.file("report", "");
     let words = [
-        "bind", "-N", "0", "-m", "0", "--verify", "--after", "0.2", "--json", "--", "sleep", "3",
+        "bind", "-N", "0", "-m", "0", "--verify", "--after", "0.2", "--json", "--output", &file,
+        "--", "sleep", "3",
     ];
-    let finished = laboratory.run(&words).with_code(0);
-    let report: Value = serde_json::from_str(&finished.stderr).unwrap();
+    laboratory.run(&words).with_code(0);
+    let report = report_in(&file);
     assert_eq!(report["format"], "numalab.bind/1");
     assert_eq!(report["honoured"], true, "{report}");
     assert_eq!(report["asked"]["policy"], "bind:0");
@@ -120,7 +122,7 @@ fn a_program_that_sets_its_own_policy_is_found_out() {
     let laboratory = Laboratory::new();
     let file = laboratory.file("report", "");
     let verify = [
-        "bind", "-N", "0", "-m", "0", "--verify", "--after", "4", "--json", "--report", &file,
+        "bind", "-N", "0", "-m", "0", "--verify", "--after", "4", "--json", "--output", &file,
     ];
     // It lives until the report is there, however long numalab takes to start twice.
     let script = format!("while ! [ -s {file} ]; do sleep 0.1; done");
@@ -134,7 +136,7 @@ fn a_program_that_sets_its_own_policy_is_found_out() {
         .collect();
     let finished = laboratory.run(&words).with_code(6);
     assert_eq!(finished.stderr, "");
-    let report: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let report = report_in(&file);
     assert_eq!(report["honoured"], false);
     let mut overrides = report["overrides"].as_array().unwrap().iter();
     let one = overrides.find(|one| one["name"] == "sh");
@@ -149,6 +151,7 @@ fn a_program_that_sets_its_own_policy_is_found_out() {
 #[test]
 fn an_amount_of_memory_can_be_waited_for() {
     let laboratory = Laboratory::new();
+    let file = laboratory.file("report", "");
     // tail keeps all of its last line: 16 MiB of zeros.
     let script = "head -c 16777216 /dev/zero | { tail -n 1; sleep 5; } >/dev/null";
     let words = [
@@ -161,12 +164,14 @@ fn an_amount_of_memory_can_be_waited_for() {
         "--until-bytes",
         "1000GiB",
         "--json",
+        "--output",
+        &file,
         "sh",
         "-c",
         script,
     ];
-    let finished = laboratory.run(&words).with_code(0);
-    let report: Value = serde_json::from_str(&finished.stderr).unwrap();
+    laboratory.run(&words).with_code(0);
+    let report = report_in(&file);
     assert_eq!(report["trigger_reached"], false, "{report}");
     assert!(report["looks"].as_u64().unwrap() > 0, "{report}");
     let words = [
@@ -179,11 +184,13 @@ fn an_amount_of_memory_can_be_waited_for() {
         "--until-bytes",
         "64KiB",
         "--json",
+        "--output",
+        &file,
         "sleep",
         "5",
     ];
-    let finished = laboratory.run(&words).with_code(0);
-    let report: Value = serde_json::from_str(&finished.stderr).unwrap();
+    laboratory.run(&words).with_code(0);
+    let report = report_in(&file);
     assert_eq!(report["trigger_reached"], true, "{report}");
 }
 

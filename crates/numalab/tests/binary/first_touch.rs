@@ -76,7 +76,7 @@ fn can_look(test: &str, laboratory: &Laboratory) -> bool {
 }
 
 /// The look in a file.
-fn report_in(path: &str) -> Value {
+pub(crate) fn report_in(path: &str) -> Value {
     let text = fs::read_to_string(path).unwrap();
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
@@ -138,7 +138,7 @@ fn every_page_is_of_the_process_that_touched_it_first_whoever_used_it_later() {
     let report = laboratory.file("look.json", "");
     for (kind, name) in KINDS {
         let command = ["--", "python3", "-c", TOUCHES, kind];
-        let words = ["firsttouch", "--json", "--report", &report];
+        let words = ["firsttouch", "--json", "--output", &report];
         let words = [&words[..], &command].concat();
         let looked = laboratory.run(&words).with_code(0);
         let look = report_in(&report);
@@ -168,7 +168,7 @@ fn looking_for<'a>(
     more: &[&str],
 ) -> UnderWay<'a> {
     let words = ["firsttouch", target, "--for", "600s", "--json"];
-    let words = [&words[..], &["--report", report], more].concat();
+    let words = [&words[..], &["--output", report], more].concat();
     let mut look = laboratory.start(&words);
     until("the look has begun", || {
         assert!(!look.has_ended(), "it ended early: {}", look.stderr());
@@ -233,7 +233,7 @@ fn a_buffer_that_overflows_is_counted_and_said() {
     }
     let report = laboratory.file("look", "");
     let program = ["--", "python3", "-c", TOUCHES, "memfd"];
-    let options = ["--buffer-kib", "4", "--report", &report];
+    let options = ["--buffer-kib", "4", "--output", &report];
     let words = [&["firsttouch", "--json"][..], &options, &program].concat();
     laboratory.run(&words).with_code(0);
     let look = report_in(&report);
@@ -275,6 +275,29 @@ fn a_program_ends_as_it_would_without_numalab() {
     let killed = laboratory.run(&["firsttouch", "--", "sh", "-c", "kill -KILL $$"]);
     assert_eq!(killed.status.code(), None, "{killed:?}");
     laboratory.nothing_is_left();
+}
+
+/// `firsttouch --json -- COMMAND > FILE` would leave a file without the document.
+#[test]
+fn a_document_beside_a_program_needs_a_file_of_its_own() {
+    let laboratory = Laboratory::new();
+    let started = laboratory.file("started", "");
+    fs::remove_file(&started).unwrap();
+    for command in [
+        &["firsttouch", "--json"][..],
+        &["bind", "--verify", "--json"],
+    ] {
+        let words = [command, &["--", "touch", &started]].concat();
+        laboratory.run(&words).with_code(2).says(&[
+            "--json with a COMMAND",
+            "hint:",
+            "--output FILE",
+        ]);
+        assert!(!fs::exists(&started).unwrap(), "{command:?} started it");
+    }
+    let help = laboratory.run(&["firsttouch", "--help"]).with_code(0);
+    let help: Vec<&str> = help.stdout.split_whitespace().collect();
+    assert!(help.join(" ").contains("stdout is the COMMAND's"));
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! Touchers of a segment, each by itself if there are few, else by class of process and node of the
-//! CPU: a server has hundreds of sessions.
+//! CPU: a server has hundreds of sessions. One that touched much is never hidden among them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{BytesByNode, NodeId, TouchedSegment, counted};
 
 /// The most touchers of which each is shown by itself.
 pub(crate) const TOUCHERS_ALONE: usize = 8;
+
+/// A process that touched one part in so many of what was touched is shown by itself.
+const PART_ALONE: u64 = 10;
 
 /// Processes of one class that touched a segment from the CPUs of one node.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +29,8 @@ pub(crate) struct TouchGroup {
     pub between_s: Option<(f64, f64)>,
     /// Where those pages are now; `None` when that is unknown.
     pub bytes_by_node: Option<BytesByNode>,
+    /// Whether it is the one process that touched the most of all.
+    pub is_largest: bool,
 }
 
 impl TouchGroup {
@@ -45,16 +51,33 @@ impl TouchGroup {
     }
 }
 
-/// Returns the groups, that which touched most first.
+/// Returns the groups, that which touched most first. The process that touched most is a group.
 pub(crate) fn groups(segment: &TouchedSegment) -> Vec<TouchGroup> {
     let mut groups: BTreeMap<(&str, Option<NodeId>, u32), TouchGroup> = BTreeMap::new();
     let are_few = segment.touchers.len() <= TOUCHERS_ALONE;
+    // A process has one entry for each node that it ran on.
+    let mut by_process: BTreeMap<u32, u64> = BTreeMap::new();
     for toucher in &segment.touchers {
-        let alone = if are_few { toucher.pid } else { 0 };
+        let sum = by_process.entry(toucher.pid).or_default();
+        *sum = sum.saturating_add(toucher.bytes);
+    }
+    let most = by_process
+        .iter()
+        .max_by_key(|(pid, bytes)| (**bytes, Reverse(**pid)));
+    let largest = most.filter(|(_, bytes)| **bytes > 0).map(|(pid, _)| *pid);
+    for toucher in &segment.touchers {
+        let is_largest = largest == Some(toucher.pid);
+        let part = by_process[&toucher.pid].saturating_mul(PART_ALONE);
+        let has_much = part > 0 && part >= segment.touched_bytes;
+        let alone = match are_few || is_largest || has_much {
+            true => toucher.pid,
+            false => 0,
+        };
         let group = groups.entry((&toucher.class, toucher.cpu_node, alone));
         let group = group.or_insert_with(|| TouchGroup {
             class: toucher.class.clone(),
             cpu_node: toucher.cpu_node,
+            is_largest,
             ..TouchGroup::default()
         });
         group.pids.insert(toucher.pid);
@@ -70,6 +93,6 @@ pub(crate) fn groups(segment: &TouchedSegment) -> Vec<TouchGroup> {
         }
     }
     let mut groups: Vec<TouchGroup> = groups.into_values().collect();
-    groups.sort_by_key(|group| std::cmp::Reverse((group.bytes, group.later_faults)));
+    groups.sort_by_key(|group| Reverse((group.bytes, group.later_faults)));
     groups
 }

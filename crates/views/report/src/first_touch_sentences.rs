@@ -16,7 +16,10 @@ pub(crate) fn sentences(touch: &FirstTouch, segment: &TouchedSegment) -> Vec<Str
     let groups = groups(segment);
     let mut sentences = Vec::new();
     match groups.first().filter(|group| group.bytes > 0) {
-        Some(most) => sentences.push(who_was_first(touch, segment, most, &groups)),
+        Some(most) => {
+            sentences.push(who_was_first(touch, segment, most, &groups));
+            sentences.extend(largest_beside(segment, most, &groups));
+        }
         None => sentences.push(format!("no first touch of {} was seen", segment.name)),
     }
     if let Some(now) = &segment.bytes_by_node {
@@ -49,7 +52,7 @@ fn who_was_first(
         true => "",
         false => "at least ",
     };
-    let share = 100.0 * most.bytes as f64 / all_bytes(segment).max(1) as f64;
+    let share = percent_of(most, segment);
     let when = match (most.between_s, touch.from_start) {
         (Some((_, last)), true) => format!(" within {last:.1} s of the start"),
         (Some((first, last)), false) => format!(", {first:.1} to {last:.1} s into the look"),
@@ -73,6 +76,27 @@ fn who_was_first(
         most.who(),
         on_node(most.cpu_node)
     )
+}
+
+/// Returns which single process touched most, where the first sentence is about several.
+fn largest_beside(
+    segment: &TouchedSegment,
+    most: &TouchGroup,
+    groups: &[TouchGroup],
+) -> Option<String> {
+    let largest = groups.iter().find(|group| group.is_largest)?;
+    (most.pids.len() > 1).then(|| {
+        format!(
+            "the one process that touched most is {}{}: {:.0} %",
+            largest.who(),
+            on_node(largest.cpu_node),
+            percent_of(largest, segment)
+        )
+    })
+}
+
+fn percent_of(group: &TouchGroup, segment: &TouchedSegment) -> f64 {
+    100.0 * group.bytes as f64 / all_bytes(segment).max(1) as f64
 }
 
 fn on_node(node: Option<NodeId>) -> String {

@@ -137,7 +137,9 @@ fn segment_text(segment: &TouchedSegment, options: &TextOptions) -> String {
         ("later", Side::Right),
     ]);
     let groups = groups(segment);
-    for group in groups.iter().take(GROUPS_SHOWN) {
+    let (shown, left_out) = groups.split_at(groups.len().min(GROUPS_SHOWN));
+    let largest = left_out.iter().find(|group| group.is_largest);
+    for group in shown.iter().chain(largest) {
         table.push(row(group, all));
     }
     let others = [
@@ -153,9 +155,12 @@ fn segment_text(segment: &TouchedSegment, options: &TextOptions) -> String {
         }
     }
     text.push_str(&table.text(options));
-    let more = groups.len().saturating_sub(GROUPS_SHOWN);
+    let more = left_out.len() - usize::from(largest.is_some());
     if more > 0 {
-        let sentence = format!("{more} more classes and nodes are in the document (--json)");
+        let sentence = format!(
+            "{} in the document only (--json)",
+            counted(more, "more row")
+        );
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
     text
@@ -318,6 +323,47 @@ mod tests {
                 "{expected}\n{text}"
             );
         }
+    }
+
+    /// 79 sessions that come and go, one of which touched this share of 1000 MiB.
+    fn sessions(culprit_mib: u64) -> FirstTouch {
+        let mut touch = touch();
+        let segment = &mut touch.segments[0];
+        (segment.touched_bytes, segment.processes) = (1000 << 20, 79);
+        let others = (1000 - culprit_mib) / 78;
+        let others = (0..78).map(|at| toucher(1000 + at, "session", 1, others));
+        segment.touchers = others
+            .chain([toucher(77, "session", 1, culprit_mib)])
+            .collect();
+        touch
+    }
+
+    #[test]
+    fn one_that_touched_much_is_not_hidden_among_its_class() {
+        let text = shown(&sessions(454));
+        for expected in [
+            "session (78) 1 546.0 MiB 54.6 %",
+            "session 77 1 454.0 MiB 45.4 %",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        let expected = "The one process that touched most is session (pid 77) on node 1: 45 %.";
+        assert!(text.contains(expected), "{text}");
+        // Also where it has little, or others touched more together.
+        assert!(shown(&sessions(64)).contains("session 77 1 64.0 MiB 6.4 %"));
+        let mut many = sessions(64);
+        for (at, toucher) in many.segments[0].touchers.iter_mut().enumerate().skip(1) {
+            toucher.class = format!("class {}", at / 7);
+        }
+        let text = shown(&many);
+        assert!(text.contains("class 11 77 1 64.0 MiB"), "{text}");
+        // Two that touched a tenth or more.
+        let mut two = sessions(454);
+        two.segments[0]
+            .touchers
+            .push(toucher(78, "session", 0, 200));
+        let text = shown(&two);
+        assert!(text.contains("session 78 0 200.0 MiB"), "{text}");
     }
 
     #[test]
