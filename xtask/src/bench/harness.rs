@@ -151,5 +151,34 @@ pub(super) fn number(document: &Value, pointer: &str) -> Result<f64> {
 pub(super) fn case<'r>(run: &'r Value, name: &str) -> Result<&'r Value> {
     let mut cases = run["cases"].as_array().into_iter().flatten();
     let found = cases.find(|case| case["name"] == name);
-    found.with_context(|| format!("the run has no case {name}"))
+    found.with_context(|| match why_skipped(run, name) {
+        Some(why) => format!("the run has no case {name}: {why}"),
+        None => format!("the run has no case {name}"),
+    })
+}
+
+/// Returns why this machine did not run a case, if it did not.
+fn why_skipped<'r>(run: &'r Value, name: &str) -> Option<&'r str> {
+    let mut skipped = run["skipped"].as_array()?.iter();
+    skipped.find(|case| case["case"] == name)?["reason"].as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::case;
+
+    #[test]
+    fn a_case_that_did_not_run_says_why() {
+        let run = json!({
+            "cases": [{"name": "small"}],
+            "skipped": [{"case": "huge", "reason": "needs 518 pages (512 free)"}],
+        });
+        assert_eq!(case(&run, "small").unwrap()["name"], "small");
+        let error = |name| case(&run, name).unwrap_err().to_string();
+        let expected = "the run has no case huge: needs 518 pages (512 free)";
+        assert_eq!(error("huge"), expected);
+        assert_eq!(error("other"), "the run has no case other");
+    }
 }

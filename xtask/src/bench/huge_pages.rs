@@ -22,10 +22,14 @@ impl HugePages {
             return Ok(HugePages { undo: None });
         }
         let total = count("nr_hugepages")? + pages - free;
-        harness.text(&harness.numalab(&["pages", "--set", &format!("0={total}")]))?;
+        let pool = format!("0={total}");
+        let set = harness.numalab(&["pages", "--size", "2MiB", "--set", &pool]);
+        let set = harness.text(&set);
+        // Also what the kernel gave stays in force where it is too little.
         let list = harness.text(&harness.numalab(&["undo", "--list"]))?;
         let undo = newest(&list).map(|change| harness.numalab(&["undo", change]));
-        Ok(HugePages { undo })
+        let pages = HugePages { undo };
+        set.map(|_| pages)
     }
 }
 

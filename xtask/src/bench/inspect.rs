@@ -1,7 +1,7 @@
 //! `cargo xtask bench inspect`: the time of `numalab inspect` on much memory, many processes, and a
 //! sparse segment, with that of `numastat -p` (Debian package numactl) and with lower bounds for
 //! any program that asks the kernel: reading the maps of each process once, and the page map of the
-//! segment.
+//! segment. Nothing is claimed in seconds.
 
 use std::process::Command;
 
@@ -23,39 +23,49 @@ const PAGE_MAP: &str = "reading the page map of the segment";
 const SUBJECTS: [&str; 7] = [NUMASTAT, INSPECT, ONLY_SHARED, SAMPLE, VERSION, MAPS, PAGE_MAP];
 
 /// Processes and what they hold: what, the program and its words, pages of 2 MiB that they need,
-/// rounds, the most times that an inspection may take as long as a subject, and the most seconds of
-/// a subject.
+/// rounds, and how many times as long as another subject a subject may take in the same rounds: the
+/// speed of a machine is in both.
 type Situation = (
     &'static str,
     ((&'static str, &'static str), &'static str),
     u64,
     usize,
-    (f64, &'static str),
-    (&'static str, f64),
+    [(&'static str, f64, &'static str); 2],
 );
 
 #[rustfmt::skip]
 const SITUATIONS: [Situation; 4] = [
     ("4 GiB in pages of 4 KiB in 50 processes",
-     (PAGE_HOLDER, "4096 50 memfd"), 0, 9, (1.0 / 20.0, NUMASTAT), (SAMPLE, 0.2)),
+     (PAGE_HOLDER, "4096 50 memfd"), 0, 9,
+     [(INSPECT, 1.0 / 20.0, NUMASTAT), (SAMPLE, 1.0 / 10.0, NUMASTAT)]),
+    // No claim against numastat: its time grows with the pages, some 70 ns for each in each process
+    // on Linux 6.18, and that of an inspection hardly does (docs/inspect.md).
     ("4 GiB in pages of 2 MiB in 50 processes",
-     (PAGE_HOLDER, "4096 50 memfd-huge"), 4096 / 2, 9, (1.0, NUMASTAT), (SAMPLE, 0.2)),
+     (PAGE_HOLDER, "4096 50 memfd-huge"), 4096 / 2, 9,
+     [(INSPECT, 10.0, MAPS), (SAMPLE, 10.0, MAPS)]),
     // An inspection reads of each process its identity (twice, to notice an end), title, maps
     // (twice, to notice a change), page map, status and policy.
     ("1 GiB, a quarter of which exists, in 10,000 processes",
-     (MANY_PROCESSES, "1073741824 268435456 4096 10000"), 0, 5, (8.0, MAPS), (INSPECT, 2.0)),
+     (MANY_PROCESSES, "1073741824 268435456 4096 10000"), 0, 5,
+     [(INSPECT, 8.0, MAPS), (INSPECT, 3.0, NUMASTAT)]),
     // No inspection without `PAGEMAP_SCAN` (Linux 6.7) can go below reading the page map.
     ("a page every 16 MiB of 1 TiB in 2 processes",
-     (MANY_PROCESSES, "1099511627776 1099511627776 16777216 2"), 0, 5, (1.0, PAGE_MAP),
-     (SAMPLE, 0.2)),
+     (MANY_PROCESSES, "1099511627776 1099511627776 16777216 2"), 0, 5,
+     [(INSPECT, 1.0, PAGE_MAP), (SAMPLE, 1.0 / 10.0, PAGE_MAP)]),
 ];
 
 /// Needs root to enlarge the pool of huge pages while it runs.
 pub(super) fn run(harness: &mut Harness) -> Result<()> {
     packages::require_program("numastat", "numactl")?;
-    for (what, (program, words), huge_pages, rounds, times, limit) in SITUATIONS {
+    for (what, (program, words), huge_pages, rounds, limits) in SITUATIONS {
         let pages = (huge_pages > 0).then(|| HugePages::require(harness, huge_pages));
-        let _pages = pages.transpose()?;
+        let _pages = match pages.transpose() {
+            Ok(pages) => pages,
+            Err(error) => {
+                harness.claims.not_compared(what, &format!("{error:#}"));
+                continue;
+            }
+        };
         let holder = Holder::start(harness, &[], program, words)?;
         let (family, page_map) = (holder.family()?, page_map(&holder.pid)?);
         let turns = harness.turns(rounds, &SUBJECTS, |subject| {
@@ -77,9 +87,13 @@ pub(super) fn run(harness: &mut Harness) -> Result<()> {
             }
         })?;
         turns.print(what, 1.0, "s")?;
-        let claims = &mut harness.claims;
-        claims.at_most_times(&turns, INSPECT, times.0, times.1)?;
-        claims.at_most(limit.0, turns.median(limit.0)?, limit.1, "s");
+        if limits.iter().all(|(_, _, peer)| *peer != NUMASTAT) {
+            let ratio = turns.ratio(INSPECT, NUMASTAT)?;
+            println!("{INSPECT}: {ratio} times {NUMASTAT}; nothing is claimed");
+        }
+        for (subject, most, peer) in limits {
+            harness.claims.at_most_times(&turns, subject, most, peer)?;
+        }
     }
     Ok(())
 }

@@ -30,7 +30,9 @@ const BANDWIDTH: &str = "the read bandwidth";
 const PEER: &str = "DuckDB";
 
 pub(super) fn run(harness: &mut Harness) -> Result<()> {
-    let _pages = HugePages::require(harness, PAGES)?;
+    // Where these pages cannot be had, the run skips the case that needs them.
+    let pages = HugePages::require(harness, PAGES);
+    let mut no_huge = pages.as_ref().err().map(|error| format!("{error:#}"));
     let packages = harness.folder.join("duckdb").display().to_string();
     let install = "-m pip install --quiet --upgrade duckdb --target".split(' ');
     let install: Vec<&str> = install.chain([packages.as_str()]).collect();
@@ -46,15 +48,27 @@ pub(super) fn run(harness: &mut Harness) -> Result<()> {
         turns.note(BANDWIDTH, f64::midpoint(before, after));
         before = after;
         for name in ["one", SMALL, HUGE] {
-            turns.note(name, number(case(&run, name)?, "/median")?);
+            match case(&run, name) {
+                Ok(case) => turns.note(name, number(case, "/median")?),
+                Err(error) if name == HUGE => {
+                    no_huge.get_or_insert_with(|| error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
         }
         if peer.is_ok() {
             turns.note(PEER, harness.text(&duckdb)?.trim().parse()?);
         }
     }
     turns.print("bytes of values per second", 1e9, "GB/s")?;
-    let (share, claims) = (turns.ratio(HUGE, BANDWIDTH)?, &mut harness.claims);
-    claims.at_least(HUGE, share, 0.9, "of the read bandwidth");
+    let claims = &mut harness.claims;
+    match no_huge.filter(|_| turns.figures(HUGE).len() < TURNS) {
+        None => {
+            let share = turns.ratio(HUGE, BANDWIDTH)?;
+            claims.at_least(HUGE, share, 0.9, "of the read bandwidth");
+        }
+        Some(why) => claims.not_compared(HUGE, &why),
+    }
     match peer {
         // 1.6 and 1.8 were measured (docs/instance.md).
         Ok(_) => claims.at_least(SMALL, turns.ratio(SMALL, PEER)?, 1.0, "times DuckDB"),

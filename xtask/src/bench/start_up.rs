@@ -11,19 +11,36 @@ use super::harness::{Harness, seconds};
 use super::holder::{Holder, PAGE_HOLDER};
 use crate::guest::packages;
 
+/// Starting a program that does nothing.
 const ALONE: &str = "/bin/true";
+/// The system calls for the files of the described machine: each is opened and read once.
+const FILES: &str = "grep -rc";
+/// The same runs and medians, by the program of the same library.
+const ROWS: &str = "sqlite3, 20 runs";
+const ALL_ROWS: &str = "sqlite3, 10,000 runs";
+const MIGRATEPAGES: &str = "migratepages PID 0 0";
+/// The programs that `list` starts, which are those of the databases on this machine, and starts of
+/// a program for its own work.
+const PROGRAMS: &str = "20 starts and the databases' versions";
+const START_PROGRAMS: &str = "for start in $(seq 20); do /bin/true; done; \
+     for program in pg_config postgres mariadbd redis-server valkey-server; do \
+     if command -v $program; then $program --version; fi; done";
+const PEERS: [&str; 6] = [ALONE, FILES, PROGRAMS, ROWS, ALL_ROWS, MIGRATEPAGES];
 
-/// The words of numalab, and the most milliseconds that the median start may take. PID is a
-/// process whose memory is on node 0.
-const COMMANDS: [(&str, f64); 7] = [
-    ("--help", 10.0),
-    ("topology", 30.0),
-    ("list", 100.0),
-    ("history", 100.0),
-    ("history --limit 10000", 100.0),
-    ("show last", 100.0),
-    ("move PID --to 0", 30.0),
+/// The words of numalab, and how many times as long as a peer in the same rounds the median start
+/// may take: the speed of a machine is in both. PID is a process whose memory is on node 0.
+const COMMANDS: [(&str, f64, &str); 7] = [
+    ("--help", 5.0, ALONE),
+    ("topology", 1.0, FILES),
+    ("list", 1.0, PROGRAMS),
+    ("history", 2.0, ROWS),
+    ("history --limit 10000", 1.0, ALL_ROWS),
+    ("show last", 4.0, ROWS),
+    ("move PID --to 0", 15.0, MIGRATEPAGES),
 ];
+
+/// The store of numalab in the folder of its state.
+const STORE: &str = "numalab/runs.sqlite";
 
 /// A run that is stored.
 const FIGURES: &str = "case,round,figure\nnear,1,1001\nnear,2,1002\nnear,3,1003\nnear,4,1004\n\
@@ -49,25 +66,44 @@ pub(super) fn run(harness: &mut Harness) -> Result<()> {
     let near = Holder::start(harness, &near, PAGE_HOLDER, "1 1 memfd")?;
     harness.folder.push("start-up");
     store(harness).context("store 10,000 runs")?;
-    let subjects = [&[ALONE][..], &COMMANDS.map(|(words, _)| words)].concat();
+    let subjects = [&PEERS[..], &COMMANDS.map(|(words, ..)| words)].concat();
     let turns = harness.turns(51, &subjects, |subject| {
         let words = subject.replace("PID", &near.pid);
+        let mut words = words.split(' ');
         let mut command = match subject {
-            ALONE => Command::new(ALONE),
-            _ => harness.numalab(&words.split(' ').collect::<Vec<_>>()),
+            FILES => Command::new("grep"),
+            PROGRAMS => Command::new("sh"),
+            ROWS | ALL_ROWS => Command::new("sqlite3"),
+            ALONE | MIGRATEPAGES => Command::new(words.next().unwrap_or_default()),
+            _ => harness.numalab::<&str>(&[]),
         };
-        if subject == "topology" {
-            command.arg("--root").arg(machine.path());
-        }
+        match subject {
+            FILES => command.args(["-rc", ""]).arg(machine.path()),
+            PROGRAMS => command.args(["-c", START_PROGRAMS]),
+            ROWS => command.arg(harness.folder.join(STORE)).arg(rows(20)),
+            ALL_ROWS => command.arg(harness.folder.join(STORE)).arg(rows(10_000)),
+            "topology" => command.args(words).arg("--root").arg(machine.path()),
+            _ => command.args(words),
+        };
         Ok(1000.0 * seconds(&mut command)?)
     })?;
     std::fs::remove_dir_all(&harness.folder)?;
-    println!("{ALONE}: {} ms", turns.median(ALONE)?);
-    for (words, most) in COMMANDS {
-        let (what, found) = (format!("numalab {words}"), turns.median(words)?);
-        harness.claims.at_most(&what, found, most, "ms");
+    turns.print("one start", 1.0, "ms")?;
+    for (words, most, peer) in COMMANDS {
+        harness.claims.at_most_times(&turns, words, most, peer)?;
     }
     Ok(())
+}
+
+/// What `history` shows of the newest runs: their names, and the figures of each case.
+fn rows(limit: u32) -> String {
+    format!(
+        "SELECT r.number, r.id, r.started_at, r.status, c.name, group_concat(t.value)
+         FROM (SELECT * FROM runs ORDER BY number DESC LIMIT {limit}) AS r
+         JOIN cases AS c ON c.run = r.number
+         JOIN trials AS t ON t.run = r.number AND t.case_position = c.position
+         GROUP BY r.number, c.position;"
+    )
 }
 
 /// Fills a new store: one run that is imported, and copies of it.
@@ -80,7 +116,6 @@ fn store(harness: &Harness) -> Result<()> {
     let file = folder.join("figures.csv");
     std::fs::write(&file, FIGURES)?;
     harness.text(harness.numalab(&["import", "csv"]).arg(file))?;
-    let store = folder.join("numalab/runs.sqlite");
-    harness.text(Command::new("sqlite3").arg(store).arg(COPIES))?;
+    harness.text(Command::new("sqlite3").arg(folder.join(STORE)).arg(COPIES))?;
     Ok(())
 }
