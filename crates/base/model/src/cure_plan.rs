@@ -33,6 +33,9 @@ pub struct CurePlan {
     pub moves_private_memory: bool,
     /// Bytes that are on another node than they would be.
     pub bytes_to_move: u64,
+    /// What measured the latencies that distances are; `None` if they are the firmware's.
+    #[serde(default)]
+    pub distances_by: Option<String>,
     /// The memory as it lies now.
     pub before: MemoryFigures,
     /// The memory as the cure puts it.
@@ -93,7 +96,8 @@ pub struct OtherCure {
 pub struct MemoryFigures {
     /// Share of accesses that go to another node, 0 to 1.
     pub remote_share: f64,
-    /// Mean distance of an access, as a multiple of a local one, by the firmware's distances.
+    /// Mean distance of an access, as a multiple of a local one: by measured latencies, or by the
+    /// firmware's distances.
     pub relative_access: f64,
     /// Share of the memory on the node that has most of it, 0 to 1.
     pub fullest_share: f64,

@@ -5,15 +5,17 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use experiment::memory;
 use judgement::doctor::{DoctorInput, PostgresSettings};
 use judgement::plan::{diagnose, in_force, measure_rate};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{Diagnosis, Finding, Residency, Severity, Topology};
+use model::{CpuSet, Diagnosis, Finding, NodeId, Residency, Run, Severity, Topology};
 use pasted::Paste;
 use postgresql::Places;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
+use store::Store;
 
 use crate::arguments::{DoctorArguments, FailOn};
 use crate::capture::MachineRoot;
@@ -21,6 +23,7 @@ use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::databases;
 use crate::failure::Failure;
 use crate::pasted::PastedMachine;
+use crate::state_folder::StateFolder;
 use crate::{machine, output};
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
@@ -101,10 +104,48 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
             None => {}
         }
     }
+    if root.is_live() {
+        take_latencies(&mut input);
+    }
     measure_rate(root, &mut input);
     let diagnosis = diagnose(&input);
     Ok((input, diagnosis))
 }
+
+/// Takes the latencies that were measured last on this machine, if any were: what firmware says of
+/// distances is often not what they are.
+fn take_latencies(input: &mut DoctorInput) -> Option<()> {
+    // Without a store nothing was measured; one that cannot be read is no reason to say nothing.
+    let path = StateFolder::from_environment().ok()?.store();
+    let run = newest_latencies(&path).ok()??;
+    let machine = run.machine.as_ref()?;
+    let same = |it: &Topology| -> Vec<(NodeId, CpuSet)> {
+        it.nodes.iter().map(|it| (it.id, it.cpus.clone())).collect()
+    };
+    let (host, _) = linux::process::host_and_kernel();
+    let is_this = machine.host == host && same(&machine.topology) == same(&input.topology);
+    // The figures of an emulated machine mean nothing.
+    if is_this && machine.emulated != Some(true) {
+        input.latencies_by = format!("run {} of {}", run.id, run.started_at);
+        input.latencies = memory::latency_result(&[run]).matrix;
+    }
+    Some(())
+}
+
+fn newest_latencies(store: &Path) -> Result<Option<Run>, store::Error> {
+    if !store.exists() {
+        return Ok(None);
+    }
+    let store = Store::open_existing(store)?;
+    let runs = store.history(RUNS_MAX)?;
+    let newest = runs
+        .iter()
+        .find(|run| run.experiment == memory::names::LATENCY);
+    newest.map(|run| store.load(&run.id)).transpose()
+}
+
+/// How many runs are looked through for latencies.
+const RUNS_MAX: usize = 1_000;
 
 /// Looks at what texts say of a machine and of processes on it.
 fn look_at_texts(files: &[PathBuf]) -> Result<(DoctorInput, Diagnosis), Failure> {
@@ -121,6 +162,7 @@ fn look_at_texts(files: &[PathBuf]) -> Result<(DoctorInput, Diagnosis), Failure>
     input.pool_moments.clone_from(&paste.pools);
     input.given_cpus.clone_from(&paste.given_cpus);
     input.latencies = paste.latency_matrix();
+    input.latencies_by = "what the text shows".to_owned();
     let mut diagnosis = diagnose(&input);
     let mut reading = paste.reading();
     // What a text lacks is no fault of the machine.

@@ -329,6 +329,25 @@ fn bound_server() -> String {
 }
 
 #[test]
+fn latencies_of_a_text_are_the_distances_of_its_plan() {
+    let laboratory = Laboratory::new();
+    let mut text = bound_server();
+    for node in 0..8 {
+        let ns = if node == 0 { 100 } else { 150 + 50 * node };
+        text += &format!("==> end <==\nnumactl -m {node} -N 0 ./lat_mem_rd 20 256\n20.0 {ns}\n");
+    }
+    let plan = doctor(&laboratory, &text)["plan"].clone();
+    assert_eq!(plan["distances_by"], "what the text shows", "{plan:#}");
+    assert_eq!(plan["before"]["relative_access"], 5.0);
+    let path = laboratory.file("pasted.txt", text);
+    let said = laboratory
+        .run(&["doctor", "--from", &path])
+        .with_code(0)
+        .stdout;
+    assert!(said.contains("at most 80 % of the CPU time"), "{said}");
+}
+
+#[test]
 fn the_files_of_a_plan_are_written_and_nothing_is_overwritten() {
     let laboratory = Laboratory::new();
     let text = laboratory.file("pasted.txt", bound_server());

@@ -129,14 +129,14 @@ fn a_recording_that_was_cut_or_killed_is_replayed_as_far_as_it_is_whole() {
     let file = laboratory.state().join("recording");
     let path = file.display().to_string();
     let mut recording = laboratory.start(&["watch", "--record", &path, "--interval", "0.2"]);
-    until("something is recorded", || {
+    let words = ["watch", "--replay", &path, "--json"];
+    until("two snapshots are recorded", || {
         assert!(!recording.has_ended(), "{}", recording.stderr());
-        let size = fs::metadata(&file).map_or(0, |it| it.len());
-        (size > 4096).then_some(())
+        let replayed = laboratory.run(&words);
+        (lines(&replayed.stdout).len() >= 2).then_some(())
     });
     recording.signal(Signal::KILL);
     recording.finish();
-    let words = ["watch", "--replay", &path, "--json"];
     let killed = laboratory.run(&words).with_code(0);
     let snapshots = lines(&killed.stdout).len();
     assert!(

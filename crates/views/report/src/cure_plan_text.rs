@@ -27,8 +27,11 @@ pub fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
         let cure = format!("  with {}", plain(&other.cure));
         text.push_str(&row("or then", &other.after, &cure));
     }
-    let alike = "if every byte is used alike; distances by the firmware, 1 is local";
-    text.push_str(&options.paragraph("            ", alike, Style::Usual));
+    let alike = format!(
+        "if every byte is used alike; distances {}, 1 is local",
+        by(plan)
+    );
+    text.push_str(&options.paragraph("            ", &alike, Style::Usual));
     text.push_str(&options.paragraph("  gain      ", &gain_of_plan(plan), Style::Usual));
     for why in &plan.no_room {
         text.push_str(&options.paragraph("  no room   ", why, Style::Usual));
@@ -50,6 +53,14 @@ pub fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
         text.push_str(&options.paragraph("  leaves    ", left, Style::Usual));
     }
     text
+}
+
+/// Whose distances a plan goes by.
+fn by(plan: &CurePlan) -> String {
+    match &plan.distances_by {
+        Some(by) => format!("measured by {by}"),
+        None => "by the firmware".to_owned(),
+    }
 }
 
 /// The most that a plan can give: a bound, since nobody knows how much of the time is accesses.

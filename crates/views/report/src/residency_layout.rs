@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{BytesByNode, Layout, NodeId, NodeSet, Residency, SegmentResidency};
+use model::{BytesByNode, Layout, NodeId, NodeSet, Residency, SegmentResidency, counted};
 
 use crate::residency_figures::percent;
 
@@ -16,8 +16,8 @@ pub fn layout_sentence(residency: &Residency) -> Option<String> {
     let policy = match residency.layout {
         Layout::Interleaved => "the policy interleaves shared memory over nodes",
         Layout::PoolPerNode => &format!(
-            "shared memory has a pool on each of {} nodes: the instance is NUMA-aware",
-            pools(&residency.segments)
+            "shared memory has a pool on each of {}: the instance is NUMA-aware",
+            counted(pools(&residency.segments), "node")
         ),
         Layout::OneNode => "the policy binds shared memory to one node, or prefers one",
         Layout::Default => {

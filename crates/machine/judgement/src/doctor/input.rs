@@ -72,8 +72,10 @@ pub struct DoctorInput {
     pub pool_moments: Vec<PoolMoment>,
     /// CPUs that somebody was given, as a text tells.
     pub given_cpus: Vec<GivenCpus>,
-    /// Latencies in ns that a text tells of.
+    /// Latencies in ns that were measured on this machine.
     pub latencies: NodeMatrix,
+    /// What measured them: a stored run, or what a text shows.
+    pub latencies_by: String,
 }
 
 impl DoctorInput {

@@ -104,6 +104,7 @@ fn plan(
         cure: best.destination.to_string(),
         moves_private_memory: best.moves_private,
         bytes_to_move: best.bytes_to_move,
+        distances_by: patient.is_measured().then(|| input.latencies_by.clone()),
         before: patient.figures(&patient.layout()),
         after: best.figures,
         runner_up: found.runner_up.as_ref().map(other),

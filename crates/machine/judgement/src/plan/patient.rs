@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BytesByNode, CpuSet, MemoryFigures, NodeId, NodeSet, ProcessResidency, Residency,
+    BytesByNode, CpuSet, MemoryFigures, NodeId, NodeMatrix, NodeSet, ProcessResidency, Residency,
     SegmentResidency, Topology,
 };
 
@@ -29,6 +29,8 @@ pub(crate) struct User<'a> {
 pub(crate) struct Patient<'a> {
     /// The machine.
     pub topology: &'a Topology,
+    /// Latencies in ns, if they are known from every node that is used to every node with memory.
+    latencies: Option<&'a NodeMatrix>,
     /// Its processes.
     pub users: Vec<User<'a>>,
     /// Its segments of shared memory.
@@ -57,6 +59,7 @@ impl<'a> Patient<'a> {
         let is_part = input.is_captured && users.len() < residency.processes.len();
         (!users.is_empty() && !is_part).then(|| Patient {
             topology,
+            latencies: whole(&input.latencies, &users, topology),
             segments: segments.filter(|it| it.kind.is_shared_memory()).collect(),
             allowed: input.allowed_database_nodes(),
             users,
@@ -88,12 +91,31 @@ impl<'a> Patient<'a> {
         let mut sums = Sums::default();
         let by_all = self.shared_use();
         for bytes in &layout.shared {
-            sums.add(self.topology, bytes, &by_all);
+            sums.add(self, bytes, &by_all);
         }
         for (user, bytes) in self.users.iter().zip(&layout.private) {
-            sums.add(self.topology, bytes, &user.runs_on);
+            sums.add(self, bytes, &user.runs_on);
         }
         sums.figures()
+    }
+
+    /// Whether distances are measured latencies; else they are the firmware's.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.latencies.is_some()
+    }
+
+    /// The distance of an access, as a multiple of a local one: by latencies, of the nearest memory
+    /// of that node.
+    fn distance(&self, from: NodeId, to: NodeId) -> f64 {
+        if let Some(latencies) = self.latencies {
+            let row = latencies.memory_nodes().iter();
+            let row = row.filter_map(|node| latencies.value(from, *node));
+            let local = latencies.value(from, from);
+            let local = local.unwrap_or_else(|| row.fold(f64::INFINITY, f64::min));
+            return latencies.value(from, to).unwrap_or(local) / local;
+        }
+        let default = if from == to { LOCAL } else { REMOTE };
+        self.topology.distance(from, to).map_or(default, f64::from) / LOCAL
     }
 
     /// From which nodes shared memory is accessed: from every process alike.
@@ -116,6 +138,21 @@ pub(crate) fn shares(cpus: &CpuSet, topology: &Topology) -> Shares {
     counts.into_iter().map(share).collect()
 }
 
+/// The latencies, if they are positive and none is missing that the model could ask for.
+fn whole<'a>(
+    latencies: &'a NodeMatrix,
+    users: &[User<'_>],
+    topology: &Topology,
+) -> Option<&'a NodeMatrix> {
+    let used = users.iter().flat_map(|user| user.runs_on.keys());
+    let mut pairs = used.flat_map(|from| {
+        let to = topology.memory_nodes();
+        to.iter().map(|to| (*from, to)).collect::<Vec<_>>()
+    });
+    let is_known = |(from, to)| latencies.value(from, to).is_some_and(|ns| ns > 0.0);
+    pairs.all(is_known).then_some(latencies)
+}
+
 fn users<'a>(residency: &'a Residency, topology: &Topology) -> Vec<User<'a>> {
     let user = |process: &'a ProcessResidency| {
         let runs_on = shares(&process.cpus, topology);
@@ -134,15 +171,13 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, topology: &Topology, bytes: &BytesByNode, used_from: &Shares) {
+    fn add(&mut self, patient: &Patient<'_>, bytes: &BytesByNode, used_from: &Shares) {
         for (to, bytes) in bytes {
             let bytes = *bytes as f64;
             *self.by_node.entry(*to).or_default() += bytes;
             self.all += bytes;
             for (from, share) in used_from {
-                let default = if from == to { LOCAL } else { REMOTE };
-                let distance = topology.distance(*from, *to).map_or(default, f64::from);
-                self.distance += bytes * share * distance / LOCAL;
+                self.distance += bytes * share * patient.distance(*from, *to);
                 self.remote += bytes * share * f64::from(u8::from(from != to));
             }
         }

@@ -2,9 +2,9 @@
 //! model, and looked at again.
 
 use model::{
-    BytesByNode, Diagnosis, FirstThread, MachineHugePages, Node, NodeHugePages, NodeId,
-    ProcessResidency, Residency, SegmentKind, SegmentResidency, ThreadMask, ThreadRole, Threads,
-    Topology,
+    BytesByNode, Diagnosis, FirstThread, MachineHugePages, MatrixCell, Node, NodeHugePages, NodeId,
+    NodeMatrix, ProcessResidency, Residency, SegmentKind, SegmentResidency, ThreadMask, ThreadRole,
+    Threads, Topology,
 };
 
 use super::applied;
@@ -211,6 +211,28 @@ fn a_bound_server_gets_its_shared_memory_near_and_not_over_all_nodes() {
             "{for_good}"
         );
     }
+}
+
+#[test]
+fn measured_latencies_go_before_what_firmware_says() {
+    let mut input = machine();
+    with_process(&mut input, "0-1", "0-3", &[(3, 4)]);
+    let before = |input: &DoctorInput| {
+        let plan = diagnose(input).plan.unwrap();
+        (plan.before.relative_access, plan.distances_by)
+    };
+    assert_eq!(before(&input), (2.2, None));
+    let cell = |ns: u32| MatrixCell::of(f64::from(ns));
+    let row = |ns: [u32; 4]| vec![ns.map(cell).to_vec()];
+    let to = || (0..4).map(NodeId).collect();
+    input.latencies = NodeMatrix::new(vec![NodeId(0)], to(), row([80, 200, 200, 320])).unwrap();
+    input.latencies_by = "run 7".to_owned();
+    assert_eq!(before(&input), (4.0, Some("run 7".to_owned())));
+    let plan = diagnose(&input).plan.unwrap();
+    assert!((plan.gain_at_most() - 0.75).abs() < 1e-9);
+    // With one missing, the firmware's stand for all: the two are not mixed.
+    *input.latencies.cell_mut(0, 1) = MatrixCell::absent("not measured");
+    assert_eq!(before(&input), (2.2, None));
 }
 
 #[test]

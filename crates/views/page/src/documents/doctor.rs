@@ -69,7 +69,14 @@ fn plan_content(plan: &CurePlan) -> Markup {
     html! {
         h2 { "Plan: " (cut(&plan.cure)) }
         (table("Where its memory lies", &HEAD, &rows))
-        p.muted { "If every byte is used alike; distances by the firmware, 1 is local." }
+        p.muted {
+            "If every byte is used alike; distances "
+            @match &plan.distances_by {
+                Some(by) => { "measured by " (cut(by)) }
+                None => "by the firmware",
+            }
+            ", 1 is local."
+        }
         p { "Gain: " (gain_of_plan(plan)) "." }
         @for why in &plan.no_room { p { "No room: " (cut(why)) "." } }
         @for (name, lines) in steps {
