@@ -61,6 +61,7 @@ pub mod proc_meminfo;
 pub mod proc_net_tcp;
 pub mod proc_net_unix;
 pub mod proc_pressure;
+pub mod proc_sched;
 pub mod proc_smaps;
 pub mod proc_stat;
 pub mod proc_status;

@@ -263,3 +263,51 @@ fn a_policy_that_another_sets_meanwhile_is_not_overwritten() {
     assert_eq!(place(&pid), before);
     nothing_in_force(&laboratory);
 }
+
+/// Fills 16 MiB of private memory on the last CPU, and uses it on CPU 0 from then on.
+const MOVED: &str = "
+import os
+os.sched_setaffinity(0, {os.cpu_count() - 1})
+memory = bytearray(16 << 20)
+for at in range(0, len(memory), 4096): memory[at] = 1
+os.sched_setaffinity(0, {0})
+while True: memory[::4096]
+";
+
+#[test]
+fn what_balancing_does_for_a_target_is_told() {
+    let test = "what_balancing_does_for_a_target_is_told";
+    if !is_guest(test, "two-node") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let before = fs::read_to_string(SETTING).unwrap();
+    fs::write(SETTING, "1").unwrap();
+    let found = |pid: &str| {
+        let document = laboratory.document(&["doctor", pid, "--json"]);
+        let mut findings = document["findings"].as_array().unwrap().iter();
+        let found = findings.find(|it| it["id"] == "numa-balancing").cloned();
+        found.unwrap_or_else(|| panic!("{document:#}"))
+    };
+    let idle = Running::start(&["taskset", "--cpu-list", "0", "sleep", "600"]);
+    let said = found(&idle.pid());
+    assert!(
+        said["message"].to_string().contains("does not look"),
+        "{said}"
+    );
+    let moved = Running::start(&["/usr/bin/python3", "-c", MOVED]);
+    let pid = moved.pid();
+    let sched = || fs::read_to_string(format!("/proc/{pid}/sched")).unwrap_or_default();
+    until("the kernel moves its memory", || {
+        let text = sched();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("numa_pages_migrated"))?;
+        let pages: u64 = line.rsplit(' ').next()?.parse().ok()?;
+        (pages >= 1024).then_some(())
+    });
+    let said = found(&pid);
+    assert!(said["message"].to_string().contains("it heals"), "{said}");
+    assert_eq!(said["severity"], "info");
+    fs::write(SETTING, before).unwrap();
+}

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use linux::node_numastat::{self, Numastat};
+use linux::proc_sched::{self, Balanced};
 use linux::{Root, proc_stat, proc_status};
 use model::{
     Fact, GivenCpus, MemoryMoment, NodeId, NodeMatrix, NodeSet, PoolMoment, Residency,
@@ -66,6 +67,8 @@ pub struct DoctorInput {
     pub server_memory: ServerMemory,
     /// How fast this machine moves pages; `None` where nothing needs moving, or it is not known.
     pub move_rate: Option<MoveRate>,
+    /// What the kernel's balancing did for the threads of the target; `None` where it does not say.
+    pub balanced: Option<Balanced>,
     /// Free memory at moments that a text tells of, in their order.
     pub moments: Vec<MemoryMoment>,
     /// Pools of huge pages at such moments.
@@ -102,6 +105,9 @@ impl DoctorInput {
             }
         }
         let largest = residency.as_ref().and_then(largest);
+        let processes = residency.iter().flat_map(|residency| &residency.processes);
+        let of_processes = processes.filter_map(|it| proc_sched::balanced(root, it.pid));
+        input.balanced = of_processes.reduce(Balanced::and);
         for process in residency.iter().flat_map(|residency| &residency.processes) {
             // A process that has ended by now needs no advice.
             if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
