@@ -44,6 +44,7 @@ mod short_runs;
 mod snapshot_document;
 mod state_folder;
 mod stored_figures;
+mod target;
 mod watching;
 
 use std::process::ExitCode;

@@ -6,11 +6,10 @@ use model::exit::ExitCode;
 use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, counted, shell_word};
 use relocation::{BalanceLimits, BalancePlan, BalanceSegment, Balanced, Claims, Course};
 use relocation::{MoveError, PartKind};
-use residency::instances::Target;
 
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{argument_values, interrupt, output, progress};
+use crate::{argument_values, interrupt, output, progress, target};
 
 /// Options of `numalab balance`.
 #[derive(Debug, Args)]
@@ -42,8 +41,8 @@ pub(crate) struct BalanceArguments {
 
 /// Plans, lets the kernel at the memory, and shows what it did.
 pub(crate) fn run(arguments: &BalanceArguments) -> Result<(), Failure> {
-    let target: Target = arguments.target.parse()?;
     let root = Root::live();
+    let target = target::of(&root, &arguments.target)?;
     let topology = topology::read(&root)?;
     let survey = relocation::survey_shared(&root, &target, &topology, &arguments.segment)?;
     let locked = match arguments.dry_run {

@@ -16,6 +16,7 @@ use crate::arguments::CaptureArguments;
 use crate::capture::{Manifest, Packer};
 use crate::failure::Failure;
 use crate::output;
+use crate::target;
 
 /// Prints what a capture has on hosts without numalab.
 const SCRIPT: &str = include_str!("../capture/capture.sh");
@@ -26,7 +27,8 @@ pub(crate) fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
         return output::data(SCRIPT);
     };
     let root = Root::live();
-    let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
+    let named = |text| target::of(&root, text);
+    let target = arguments.target.as_deref().map(named).transpose()?;
     let members = match &target {
         Some(target) => instances::find(&root, target)?,
         None => Vec::new(),

@@ -24,7 +24,7 @@ use crate::databases::databases;
 use crate::failure::Failure;
 use crate::pasted::PastedMachine;
 use crate::state_folder::StateFolder;
-use crate::{machine, output};
+use crate::{machine, output, target};
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
@@ -82,9 +82,10 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
 
 /// Looks at this machine or a captured one, and diagnoses it.
 fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure> {
-    let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
+    let named = |text| target::of(root, text);
+    let target = arguments.target.as_deref().map(named).transpose()?;
     let topology = match root.is_live() {
         true => machine::live_topology()?,
         false => topology::read(root)?,

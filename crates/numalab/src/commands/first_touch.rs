@@ -19,7 +19,7 @@ use residency::instances::Target;
 use super::started_program::{Companion, Follower, end_unstarted, json_has_a_file};
 use crate::argument_values::seconds;
 use crate::failure::Failure;
-use crate::{interrupt, output};
+use crate::{interrupt, output, target};
 
 /// Options of `numalab firsttouch`.
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ fn at_target(
     target: &str,
     mut output: Output,
 ) -> Result<(), Failure> {
-    let parsed: Target = target.parse()?;
+    let parsed = target::of(root, target)?;
     let order = relations_order(arguments, Some(&parsed))?;
     let topology = topology::read(root)?;
     let cancel = interrupt::cancel_on_signals()?;

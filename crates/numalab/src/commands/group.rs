@@ -16,6 +16,7 @@ use crate::placement_arguments::{
     GroupSetArguments,
 };
 use crate::state_folder::StateFolder;
+use crate::target;
 
 /// Executes the subcommand.
 pub(crate) fn run(arguments: &GroupArguments) -> Result<(), Failure> {
@@ -84,7 +85,7 @@ fn set(root: &Root, journal: &Journal, arguments: &GroupSetArguments) -> Result<
 fn add(root: &Root, journal: &Journal, name: &str, processes: &[String]) -> Result<(), Failure> {
     let mut members = Vec::new();
     for text in processes {
-        let target: Target = text.parse()?;
+        let target = target::of(root, text)?;
         members.extend(instances::find(root, &target)?);
     }
     let count = groups::add(root, journal, name, &members)?;

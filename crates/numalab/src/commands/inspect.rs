@@ -18,12 +18,13 @@ use crate::databases::databases;
 use crate::failure::Failure;
 use crate::output;
 use crate::sample_seed::SAMPLE_SEED;
+use crate::target;
 
 /// Inspects the target and prints the result.
 pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
-    let target: Target = arguments.target.parse()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
+    let target = target::of(root, &arguments.target)?;
     let topology = topology::read(root)?;
     let options = Options {
         only_numa_maps: arguments.numa_maps,

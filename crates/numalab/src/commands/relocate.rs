@@ -16,7 +16,7 @@ use crate::move_progress::MoveProgress;
 use crate::move_trace::MoveTrace;
 use crate::sample_seed::SAMPLE_SEED;
 use crate::state_folder::StateFolder;
-use crate::{interrupt, move_report, output};
+use crate::{interrupt, move_report, output, target};
 
 /// Options of `numalab move`.
 #[derive(Debug, Args)]
@@ -88,8 +88,8 @@ const SAMPLED_BYTES_MIN: u64 = 8 << 30;
 
 /// Plans the move, carries it out, and verifies where the memory is.
 pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
-    let target: Target = arguments.target.parse()?;
     let root = Root::live();
+    let target = target::of(&root, &arguments.target)?;
     let topology = topology::read_nodes(&root)?;
     if let Some(lacking) = arguments.to.lacking(&topology) {
         let advice = "`--to spread=0:2,1:1` moves existing pages in such proportions on any kernel";

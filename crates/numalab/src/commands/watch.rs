@@ -11,6 +11,7 @@ use residency::instances::Target;
 use crate::database_looks::DatabaseLooks;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::target;
 use crate::watching::{Pace, RecordingFile, Sampling, Shown, headless, replay, screen};
 
 /// Options of `numalab watch`.
@@ -69,7 +70,8 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<(), Failure> {
             (None, false, false) => replay::on_screen(file),
         };
     }
-    let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
+    let named = |text| target::of(&Root::live(), text);
+    let target = arguments.target.as_deref().map(named).transpose()?;
     let scope = target.clone().map_or(Scope::Machine, Scope::Target);
     linux::process::raise_open_files();
     let sampler = Sampler::new(Root::live(), scope)?;
