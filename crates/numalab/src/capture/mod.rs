@@ -7,3 +7,4 @@ mod unpack;
 
 pub(crate) use pack::{Manifest, Packer};
 pub(crate) use root::{MachineRoot, WHAT_ROOT_TAKES};
+pub(crate) use unpack::each_file;

@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 64;
 
 /// Why an archive cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
+pub(crate) enum Error {
     /// The archive cannot be read because it is truncated, damaged or not an archive; or its files
     /// cannot be written.
     #[error("{0}")]
@@ -38,25 +38,26 @@ pub(super) enum Error {
     /// The archive is larger than captures are.
     #[error(
         "it has more than {FILES_MAX} files or {BYTES_MAX} bytes; if you trust it, unpack it into \
-         a directory (tar --zstd -xf FILE -C DIRECTORY) and name that"
+         a directory (tar -xf FILE -C DIRECTORY) and name that"
     )]
     TooLarge,
 }
 
 /// Unpacks the archive into a directory, which must be empty and writable by nobody else.
 pub(super) fn unpack(archive: &Path, into: &Path) -> Result<(), Error> {
-    each_file(archive, |_, _| Ok(()))?;
-    each_file(archive, |entry, path| unpack_entry(entry, path, into))
+    let decompressed = || zstd::Decoder::new(File::open(archive)?);
+    each_file(decompressed()?, |_, _| Ok(()))?;
+    each_file(decompressed()?, |entry, path| {
+        unpack_entry(entry, path, into)
+    })
 }
 
-type Compressed = io::Take<zstd::Decoder<'static, io::BufReader<File>>>;
-
-/// Hands over every entry but those that only describe the next one, with its path.
-fn each_file(
-    archive: &Path,
-    mut take: impl FnMut(&mut tar::Entry<'_, Compressed>, PathBuf) -> Result<(), Error>,
+/// Hands over every entry of a tar archive but those that only describe the next one, with its
+/// path.
+pub(crate) fn each_file<R: Read>(
+    decompressed: R,
+    mut take: impl FnMut(&mut tar::Entry<'_, io::Take<R>>, PathBuf) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let decompressed = zstd::Decoder::new(File::open(archive)?)?;
     let mut archive = tar::Archive::new(decompressed.take(BYTES_MAX));
     let mut files = 0;
     let mut read = 0_u64;
@@ -231,7 +232,7 @@ mod tests {
         let entries =
             vec![(tar::EntryType::Regular, "proc/1/stat", &b""[..]); super::FILES_MAX + 1];
         let error = unpack(archive(&entries).path(), into.path()).unwrap_err();
-        assert!(error.to_string().contains("tar --zstd -xf"), "{error}");
+        assert!(error.to_string().contains("tar -xf"), "{error}");
         assert_eq!(std::fs::read_dir(into.path()).unwrap().count(), 0);
     }
 }

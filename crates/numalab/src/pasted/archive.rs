@@ -4,11 +4,8 @@ use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
 use super::bundle::{Kept, kept};
+use crate::capture::each_file;
 
-/// Maximum number of bytes to decompress: a sosreport of a large host has a few GiB.
-const BYTES_MAX: u64 = 16 << 30;
-/// Maximum number of entries to look at.
-const ENTRIES_MAX: usize = 1 << 20;
 /// The first bytes of a tar archive end with these (POSIX ustar, and GNU).
 const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_AT: usize = 257;
@@ -59,21 +56,12 @@ pub(super) fn each_kept(
         Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(archive)),
         Some(Compression::Bzip2) => Box::new(bzip2::bufread::MultiBzDecoder::new(archive)),
     };
-    let mut tar = tar::Archive::new(plain.take(BYTES_MAX));
-    let mut entries = 0;
-    // Raw, because otherwise `tar` reads a long path into memory, however long it is. What is read
-    // here has short paths.
-    for entry in tar.entries()?.raw(true) {
-        let mut entry = entry?;
-        entries += 1;
-        if entries > ENTRIES_MAX {
-            return Err(io::Error::other("it has too many files"));
-        }
-        let path = entry.path()?.into_owned();
+    let read = each_file(plain, |entry, path| {
         let is_file = entry.header().entry_type() == tar::EntryType::Regular;
-        if let (true, Some(kept)) = (is_file, kept(&path)) {
-            take(path, kept, &mut entry)?;
+        match kept(&path).filter(|_| is_file) {
+            Some(kept) => Ok(take(path, kept, entry)?),
+            None => Ok(()),
         }
-    }
-    Ok(())
+    });
+    read.map_err(|error| io::Error::other(error.to_string()))
 }
