@@ -7,14 +7,29 @@ use serde_json::Value;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
 
-/// Runs an experiment with five short trials of each case, however long a busy host takes for them.
+/// Runs an experiment with five short trials of each case, however long a busy host takes for them,
+/// and again where all of a case were lost to the emulation.
 #[track_caller]
 pub(super) fn run(laboratory: &Laboratory, experiment: &str, seconds: &str) -> Value {
     let words = ["--json", "--trials", "5", "--seconds", seconds];
-    let mut command = laboratory.command(&[&["run", experiment], &words[..]].concat());
-    let finished = Finished::of(command.output().unwrap());
+    let words = [&["run", experiment], &words[..]].concat();
+    let run = || Finished::of(laboratory.command(&words).output().unwrap());
+    let is_lost = |it: &Finished| {
+        let is_invalid = it.status.code() == Some(6);
+        is_invalid && it.stderr.contains(LOST_TO_EMULATION)
+    };
+    let mut finished = run();
+    for _ in 1..RUNS_MAX {
+        if !is_lost(&finished) {
+            break;
+        }
+        finished = run();
+    }
     finished.with_code(0).document()
 }
+
+/// How often an experiment is run at most.
+const RUNS_MAX: usize = 3;
 
 /// Returns the case with this name.
 #[track_caller]
