@@ -280,7 +280,8 @@ pub(crate) struct DoctorArguments {
     /// Also examine the page cache of the target's data files.
     #[arg(long, requires = "target")]
     pub data_files: bool,
-    /// Also name every check, and what those lacked that were not made.
+    /// Also show all of the findings that are for information, and name every check, with what
+    /// those lacked that were not made.
     #[arg(long)]
     pub full: bool,
     /// Exit with code 7 if a finding is at least this severe.

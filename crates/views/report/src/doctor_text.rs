@@ -1,7 +1,7 @@
 //! The answer of the doctor as text: its findings with all that is known of them, and how many
 //! checks it made.
 
-use model::{Coverage, Diagnosis, Threads, counted};
+use model::{Coverage, Diagnosis, Finding, Severity, Threads, counted};
 
 use crate::cure_plan_text::{cure_plan_text, in_force_text};
 use crate::findings_text::{Detail, findings_text};
@@ -10,7 +10,7 @@ use crate::residency_threads::residency_threads;
 use crate::run_style::{Style, TextOptions};
 
 /// Formats what the doctor found and the plan, after the threads of the target by role. In full, it
-/// names every check.
+/// says all of what is for information, too, and names every check.
 pub fn doctor_text(
     diagnosis: &Diagnosis,
     threads: Option<&Threads>,
@@ -18,11 +18,25 @@ pub fn doctor_text(
     options: &TextOptions,
 ) -> String {
     let reading = diagnosis.read_from.as_ref();
+    // The most severe come first; what is for information alone has a line each.
+    let is_severe = |it: &Finding| it.severity > Severity::Info;
+    let count = diagnosis.findings.iter().filter(|it| is_severe(it)).count();
+    let (severe, rest) = diagnosis.findings.split_at(count);
+    let rest_in = if is_full { Detail::Full } else { Detail::Short };
     let mut parts = vec![
         reading_text(reading, options),
         residency_threads(threads, options),
-        findings_text(&diagnosis.findings, Detail::Full, options),
+        findings_text(severe, Detail::Full, options),
+        findings_text(rest, rest_in, options),
     ];
+    if !is_full && !rest.is_empty() {
+        let more = "(--full shows their evidence, cost and fix)";
+        let shown = options.paragraph("         ", more, Style::Usual);
+        parts
+            .last_mut()
+            .into_iter()
+            .for_each(|it| it.push_str(&shown));
+    }
     parts.extend(
         diagnosis
             .plan
@@ -118,12 +132,15 @@ mod tests {
             ..Finding::default()
         };
         let found = text(&[finding], false);
-        assert!(found.starts_with("info: zone-reclaim\n"), "{found}");
+        let start = "info     zone-reclaim:\n         (--full shows";
+        assert!(found.starts_with(start), "{found}");
         let end = "1 finding in 2 of 23 checks\n\
                    not made: 20 for lack of a target; 1 for lack of distances (--full \
                    lists them)\n";
         assert!(found.ends_with(end), "{found}");
         assert!(text(&[], false).starts_with("no problems found in 2 of 23 checks\n"));
+        let all = text(&[Finding::default()], true);
+        assert!(all.starts_with("info: \n"), "{all}");
         let full = text(&[], true);
         assert!(
             full.contains("not made: distances-flat, for lack of distances\n"),
