@@ -17,6 +17,9 @@ const ENTITIES: [(&str, &str); 6] = [
     ("&amp;", "&"),
 ];
 
+/// Maximum length of a tag in characters, with its attributes.
+const TAG_CHARS_MAX: usize = 200;
+
 /// Maximum length of a line in bytes; what is longer is no output of a tool. A CPU list of 4,096
 /// CPUs has 20 KB, a table of PDF text with 256 nodes in one line 300 KB.
 const LINE_BYTES_MAX: usize = 512 << 10;
@@ -56,7 +59,9 @@ fn without_tags(line: &str) -> String {
     while let Some(start) = rest.find('<') {
         let (before, tag) = rest.split_at(start);
         kept.push_str(before);
-        rest = match tag.find('>') {
+        let end = tag.char_indices().nth(TAG_CHARS_MAX);
+        let near = &tag[..end.map_or(tag.len(), |it| it.0)];
+        rest = match near.find('>') {
             Some(end) if is_tag(&tag[1..end]) => &tag[end + 1..],
             _ => {
                 kept.push('<');

@@ -2,27 +2,10 @@
 
 use model::{CpuSet, NodeId};
 
+use crate::process_line::{self, Process};
+
 /// Bytes of what numactl, numastat and lscpu call MB.
 pub(crate) const MB: u64 = 1 << 20;
-
-/// The policies that numa_maps begins with after the address (mpol_to_str in mm/mempolicy.c).
-const POLICIES: [&str; 6] = [
-    "default",
-    "bind",
-    "interleave",
-    "prefer",
-    "local",
-    "weighted",
-];
-
-/// A process as a command line names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Process {
-    /// By its id.
-    Id(u32),
-    /// By a name that some program looked up.
-    Name(String),
-}
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,8 +36,8 @@ pub(crate) enum Line {
     Pair(f64, f64),
     /// A line of numa_maps.
     NumaMaps,
-    /// A command that names a file of a process.
-    OfProcess(Process, &'static str),
+    /// A command that names a file of a process; `None` if which one cannot be told.
+    OfProcess(Option<Process>),
     /// `==> /PATH <==`.
     File(String),
     /// Output that is known but not used: its name and why.
@@ -88,7 +71,7 @@ fn single(line: &str) -> Option<Line> {
         file,
         available,
         lat_mem_rd,
-        of_process,
+        |line| process_line::of_process(line).map(Line::OfProcess),
         given_cpus,
         lscpu,
         node_meminfo,
@@ -96,7 +79,7 @@ fn single(line: &str) -> Option<Line> {
         node_columns,
         distance_rows,
         status,
-        numa_maps,
+        |line| process_line::is_numa_maps(line).then_some(Line::NumaMaps),
         not_used,
         machine_meminfo,
     ];
@@ -131,8 +114,10 @@ fn node_fields(line: &str) -> Vec<Line> {
         .filter_map(|(at, _)| {
             let is_first = at == 0 || line[..at].ends_with(' ');
             let rest = &line[at + 5..];
-            let (id, word) = rest.split_once(' ')?;
-            let (word, _) = word.split_once(':')?;
+            let digits = rest.bytes().take(5).take_while(u8::is_ascii_digit).count();
+            let (id, word) = rest.split_at(digits);
+            let word = word.strip_prefix(' ')?.get(..5)?;
+            let word = word.strip_suffix(':')?;
             let is_field = is_first && ["cpus", "size", "free"].contains(&word);
             let value = at + 5 + id.len() + 1 + word.len() + 1;
             is_field.then_some((at, node(id)?, word, value))
@@ -304,36 +289,6 @@ fn pair(line: &str) -> Option<Line> {
     };
     let pair = Line::Pair(number()?, number()?);
     words.next().is_none().then_some(pair)
-}
-
-/// Whether a line is of numa_maps: an address, a policy, then places, counts or nothing.
-fn numa_maps(line: &str) -> Option<Line> {
-    let mut words = line.split_whitespace();
-    let address = words.next()?;
-    let is_address = address.len() >= 5 && address.chars().all(|it| it.is_ascii_hexdigit());
-    let policy = words.next()?;
-    let policy = policy.split([':', '=']).next()?;
-    (is_address && POLICIES.contains(&policy)).then_some(Line::NumaMaps)
-}
-
-/// A command that prints a file of a process: `/proc/934/numa_maps`,
-/// `/proc/$(pgrep pmon_ORCL)/numa_maps`.
-fn of_process(line: &str) -> Option<Line> {
-    let (_, rest) = line.split_once("/proc/")?;
-    let (process, rest) = match rest.strip_prefix("$(") {
-        Some(command) => {
-            let (command, rest) = command.split_once(')')?;
-            let name = command.split_whitespace().last()?;
-            (Process::Name(name.to_owned()), rest.strip_prefix('/')?)
-        }
-        None => {
-            let (id, rest) = rest.split_once('/')?;
-            (Process::Id(id.parse().ok()?), rest)
-        }
-    };
-    let file = rest.split([' ', '|', ';', '"', '\'']).next()?;
-    let file = ["numa_maps", "status"].into_iter().find(|it| *it == file)?;
-    Some(Line::OfProcess(process, file))
 }
 
 /// `node0 node1` of numastat, `Node 0 Node 1 Total` of `numastat -m`; the second has MB.

@@ -20,6 +20,9 @@ struct At<T> {
 pub(crate) struct Machine {
     cpus: BTreeMap<NodeId, At<CpuSet>>,
     online: Option<At<CpuSet>>,
+    available: Option<At<NodeSet>>,
+    /// Their memory, in kB.
+    sizes: BTreeMap<NodeId, At<u64>>,
     processor: Option<String>,
     architecture: Option<String>,
     distances: BTreeMap<(NodeId, NodeId), At<u32>>,
@@ -58,6 +61,21 @@ impl Machine {
         Ok(())
     }
 
+    /// The nodes that numactl lists.
+    pub(crate) fn available(&mut self, nodes: NodeSet, place: &str) -> Result<(), Error> {
+        if let Some(known) = &self.available {
+            same(&known.value, &known.place, &nodes, place, || {
+                "nodes".to_owned()
+            })?;
+        }
+        let place = place.to_owned();
+        self.available = Some(At {
+            value: nodes,
+            place,
+        });
+        Ok(())
+    }
+
     pub(crate) fn processor(&mut self, name: &str) {
         self.processor = Some(name.to_owned());
     }
@@ -84,9 +102,28 @@ impl Machine {
         Ok(())
     }
 
-    pub(crate) fn node_meminfo(&mut self, node: NodeId, key: &str, value: u64, in_kb: bool) {
+    pub(crate) fn node_meminfo(
+        &mut self,
+        node: NodeId,
+        key: &str,
+        value: u64,
+        in_kb: bool,
+        place: &str,
+    ) -> Result<(), Error> {
+        if key == "MemTotal" {
+            // Tools round it, and the kernel gives some back after boot.
+            if let Some(known) = self.sizes.get(&node)
+                && known.value.abs_diff(value) > known.value.max(value) / SIZE_PART
+            {
+                let what = || format!("kB of memory of node {node}");
+                same(&known.value, &known.place, &value, place, what)?;
+            }
+            let place = place.to_owned();
+            self.sizes.insert(node, At { value, place });
+        }
         let of_node = self.node_meminfo.entry(node).or_default();
         of_node.insert(key.to_owned(), (value, in_kb));
+        Ok(())
     }
 
     pub(crate) fn meminfo(&mut self, line: &str) {
@@ -243,6 +280,9 @@ pub(crate) const COUNTERS: [&str; 6] = [
     "local_node",
     "other_node",
 ];
+
+/// Sizes of one node differ by no more than such a part.
+const SIZE_PART: u64 = 20;
 
 const MEMINFO: &str = "proc/meminfo";
 const NODES: &str = "sys/devices/system/node";

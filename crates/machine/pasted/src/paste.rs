@@ -16,6 +16,8 @@ pub struct Text {
     pub content: String,
     /// Where it is on its machine, if it is a whole file of /sys or /proc: `proc/meminfo`.
     pub path: Option<String>,
+    /// Whether it is one file of a bundle, which is of one moment.
+    pub is_of_bundle: bool,
 }
 
 /// What texts say of one machine.
@@ -27,6 +29,8 @@ pub struct Paste {
     pub has_cpus: bool,
     /// Processes whose memory is known, ascending by id.
     pub processes: Vec<u32>,
+    /// Of those, the ones without an id in the text, with the name or the word that stands for it.
+    pub named: BTreeMap<u32, String>,
     /// The free memory of the nodes at each moment, in the order of the text.
     pub moments: Vec<MemoryMoment>,
     /// The pools of huge pages of the nodes at each moment, in the order of the text.
@@ -58,6 +62,25 @@ impl Paste {
         let rows = rows.collect();
         let matrix = NodeMatrix::new(from.iter().collect(), to.iter().collect(), rows);
         matrix.unwrap_or_default()
+    }
+
+    /// What the processes are called in commands: the id or the name of the only one, else `PID`;
+    /// `None` without any.
+    pub fn target(&self) -> Option<String> {
+        let [pid] = self.processes[..] else {
+            return (!self.processes.is_empty()).then(|| "PID".to_owned());
+        };
+        Some(match self.named.get(&pid) {
+            None => pid.to_string(),
+            Some(name) => name.clone(),
+        })
+    }
+
+    /// Whether the file cache of a node is known.
+    pub fn has_file_cache(&self, node: NodeId) -> bool {
+        let path = format!("sys/devices/system/node/node{node}/meminfo");
+        let text = self.files.get(&path);
+        text.is_some_and(|text| text.contains("FilePages"))
     }
 
     /// How it was read, and what to fetch next.

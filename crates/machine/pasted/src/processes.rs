@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{NodeId, NodeSet};
 
-use crate::line::{self, Process};
+use crate::line;
+use crate::process_line::Process;
 
 /// What texts say of one process.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ struct Said {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Processes {
     all: Vec<Said>,
+    /// Where each is.
+    places: BTreeMap<Process, usize>,
     current: Option<usize>,
     /// Remarks on how they were read.
     remarks: Vec<String>,
@@ -30,11 +33,9 @@ pub(crate) struct Processes {
 impl Processes {
     /// What follows is about this one.
     pub(crate) fn name(&mut self, process: Process) {
-        let known = self
-            .all
-            .iter()
-            .position(|it| it.process.as_ref() == Some(&process));
+        let known = self.places.get(&process).copied();
         let at = known.unwrap_or_else(|| {
+            self.places.insert(process.clone(), self.all.len());
             self.all.push(Said {
                 process: Some(process),
                 ..Said::default()
@@ -73,6 +74,19 @@ impl Processes {
         said.numa_maps.push('\n');
     }
 
+    /// Adds the rest of a line of numa_maps that was wrapped; `false` if there is none.
+    pub(crate) fn rest_of_maps(&mut self, rest: &str) -> bool {
+        let said = self.current.and_then(|at| self.all.get_mut(at));
+        let Some(said) = said.filter(|it| !it.numa_maps.is_empty() && !it.is_complete) else {
+            return false;
+        };
+        said.numa_maps.truncate(said.numa_maps.trim_end().len());
+        said.numa_maps.push(' ');
+        said.numa_maps.push_str(rest);
+        said.numa_maps.push('\n');
+        true
+    }
+
     /// Adds a line of the status.
     pub(crate) fn status(&mut self, line: &str) {
         let key = line.split(':').next().unwrap_or_default().to_owned();
@@ -100,6 +114,7 @@ impl Processes {
         self,
         files: &mut BTreeMap<String, String>,
         remarks: &mut Vec<String>,
+        named: &mut BTreeMap<u32, String>,
     ) -> BTreeSet<u32> {
         remarks.extend(self.remarks);
         let with_memory = self.all.into_iter().filter(|it| !it.numa_maps.is_empty());
@@ -110,7 +125,11 @@ impl Processes {
             _ => None,
         });
         let given: BTreeSet<u32> = given.collect();
-        let mut free = (1..).filter(|id| !given.contains(id));
+        let others = files
+            .keys()
+            .filter_map(|path| path.strip_prefix("proc/")?.split('/').next()?.parse().ok());
+        let others: BTreeSet<u32> = others.collect();
+        let mut free = (1..).filter(|id| !given.contains(id) && !others.contains(id));
         for said in taken {
             let (id, name) = match said.process {
                 Some(Process::Id(id)) => (id, None),
@@ -118,6 +137,7 @@ impl Processes {
                 None => (free.next().unwrap_or_default(), None),
             };
             if !given.contains(&id) {
+                named.insert(id, name.clone().unwrap_or_else(|| "PID".to_owned()));
                 let who = name.as_deref().unwrap_or("a process without a name");
                 remarks.push(format!(
                     "{who} has no process id in the text: it is shown as {id}"
@@ -130,8 +150,12 @@ impl Processes {
                 status.push('\n');
             });
             files.insert(format!("proc/{id}/numa_maps"), said.numa_maps);
-            files.insert(format!("proc/{id}/status"), status);
-            files.insert(format!("proc/{id}/comm"), format!("{name}\n"));
+            // A whole file of it says more.
+            let mut add = |file: &str, text: String| {
+                files.entry(format!("proc/{id}/{file}")).or_insert(text);
+            };
+            add("status", status);
+            add("comm", format!("{name}\n"));
             ids.insert(id);
         }
         ids
@@ -151,4 +175,10 @@ fn nodes_of_line(line: &str) -> Vec<NodeId> {
         line::node(node)
     });
     of_policy.chain(of_pages).collect()
+}
+
+/// The process that a file of numa_maps is of.
+pub(crate) fn of_process(path: &str) -> Option<u32> {
+    let id = path.strip_prefix("proc/")?.strip_suffix("/numa_maps")?;
+    id.parse().ok()
 }

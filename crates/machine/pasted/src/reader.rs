@@ -1,13 +1,17 @@
 //! Reads texts line by line; what a line means may depend on those before it.
 
-use model::{GivenCpus, MemoryMoment, NodeId, PastedPart, PoolMoment};
+use std::collections::BTreeMap;
+
+use model::{GivenCpus, NodeId, NodeSet, PastedPart};
 
 use crate::clean::clean;
 use crate::error::Error;
 use crate::line::{self, Line, LscpuKey, MB};
 use crate::machine::{COUNTERS, Machine};
+use crate::moments::Moments;
 use crate::paste::{Paste, Text};
-use crate::processes::Processes;
+use crate::process_line;
+use crate::processes::{Processes, of_process};
 use crate::tables::{self, Columns};
 
 /// Reads texts of one machine.
@@ -48,10 +52,15 @@ struct Reader {
     state: State,
     /// Whether the text is one file of a kernel.
     is_whole_file: bool,
+    /// Whether it is one file of several of one moment.
+    is_of_bundle: bool,
+    /// What stood before the header of a file, as in a quoted mail.
+    quote: String,
+    /// The sizes at which latencies were measured last, in MB.
+    sizes: BTreeMap<(NodeId, NodeId), f64>,
     /// What was recognised last: the lines after it are the same part.
     last_part: String,
-    /// Whether the next free memory is of another moment.
-    begins_moment: bool,
+    moments: Moments,
     order: usize,
 }
 
@@ -64,6 +73,7 @@ impl Reader {
         }
         self.processes.forget();
         self.is_whole_file = text.path.is_some();
+        self.is_of_bundle = text.is_of_bundle;
         if let Some(path) = &text.path {
             self.file(path, &text.name);
         }
@@ -91,18 +101,33 @@ impl Reader {
         let said = line::read(&cleaned);
         if let ([Line::File(path)], false) = (&said[..], self.is_whole_file) {
             self.end_of_state()?;
+            let (quote, _) = raw.split_once("==").unwrap_or_default();
+            quote.clone_into(&mut self.quote);
             self.file(path, place);
             return Ok(());
         }
         if let State::File(path, _) = &self.state {
             let path = path.clone();
-            return self.line_of_file(&path, raw, &said, place);
+            let is_maps = path.ends_with("/numa_maps");
+            let is_other = |it: &Line| match it {
+                Line::Available | Line::OfProcess(_) => true,
+                Line::NumaMaps => !is_maps,
+                _ => false,
+            };
+            let is_prompt = cleaned.starts_with("$ ");
+            if self.is_whole_file || !(is_prompt || said.iter().any(is_other)) {
+                let raw = raw.strip_prefix(&*self.quote).unwrap_or(raw);
+                self.line_of_file(&path, raw);
+                return Ok(());
+            }
+            // Whoever pasted it went on with something else.
+            self.end_of_state()?;
         }
         if let State::Cpus(_, list, _) = &mut self.state
             && !cleaned.is_empty()
             && cleaned
                 .chars()
-                .all(|it| it.is_ascii_digit() || "-, ".contains(it))
+                .all(|it| it.is_ascii_digit() || "-, ()".contains(it))
         {
             list.push(',');
             list.push_str(&cleaned);
@@ -112,36 +137,30 @@ impl Reader {
             self.end_of_state()?;
         }
         if said.is_empty() {
-            self.row_or_other(&cleaned, place);
+            let is_rest = process_line::is_rest_of_maps(&cleaned);
+            if !(is_rest && self.processes.rest_of_maps(&cleaned)) {
+                self.row_or_other(&cleaned, place)?;
+            }
             return Ok(());
         }
         said.into_iter()
             .try_for_each(|it| self.said(it, &cleaned, place))
     }
 
-    /// A line of a file that is kept as it is: its moments count, too.
-    fn line_of_file(
-        &mut self,
-        path: &str,
-        raw: &str,
-        said: &[Line],
-        place: &str,
-    ) -> Result<(), Error> {
+    /// A line of a file that is kept as it is.
+    fn line_of_file(&mut self, path: &str, raw: &str) {
         let file = self.paste.files.entry(path.to_owned()).or_default();
         file.push_str(raw);
         file.push('\n');
-        for it in said {
-            if let Line::NodeMeminfo(node, key, value, in_kb) = it {
-                self.node_meminfo(*node, key, *value, *in_kb, place);
-            }
-        }
-        Ok(())
     }
 
     /// A file follows, or a text from a file that is not of the kernel.
     fn file(&mut self, path: &str, place: &str) {
         let path = path.trim().trim_start_matches('/');
-        let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+        let is_plain = |part: &str| {
+            let is_name = !part.is_empty() && part.len() <= NAME_BYTES_MAX;
+            is_name && ![".", ".."].contains(&part) && !part.contains(char::is_control)
+        };
         let of_kernel = path.starts_with("sys/") || path.starts_with("proc/");
         if of_kernel && path.len() <= PATH_BYTES_MAX && path.split('/').all(is_plain) {
             self.part("files of /sys and /proc", place);
@@ -173,10 +192,7 @@ impl Reader {
 
     fn said(&mut self, said: Line, line: &str, place: &str) -> Result<(), Error> {
         match said {
-            Line::Available => {
-                self.part("numactl --hardware", place);
-                self.begins_moment = true;
-            }
+            Line::Available => self.available(line, place)?,
             Line::NodeCpus(node, list) => {
                 self.part_unless(
                     "numactl --hardware",
@@ -184,11 +200,12 @@ impl Reader {
                     line.starts_with("NUMA"),
                     place,
                 );
+                self.end_of_state()?;
                 self.state = State::Cpus(node, list, place.to_owned());
             }
             Line::NodeMemory(node, key, bytes) => {
                 self.part("numactl --hardware", place);
-                self.node_memory(node, key, bytes, place);
+                self.node_meminfo(node, key, bytes >> 10, true, place)?;
             }
             Line::DistanceColumns(nodes) => self.state = State::Distances(nodes),
             Line::DistanceRows(rows) => {
@@ -200,7 +217,7 @@ impl Reader {
             }
             Line::NodeMeminfo(node, key, value, in_kb) => {
                 self.part("meminfo of nodes", place);
-                self.node_meminfo(node, &key, value, in_kb, place);
+                self.node_meminfo(node, &key, value, in_kb, place)?;
             }
             Line::MachineMeminfo(line) => {
                 self.part("/proc/meminfo", place);
@@ -223,17 +240,19 @@ impl Reader {
                 self.part("lat_mem_rd", place);
                 self.state = State::LatMemRd(from, to);
             }
-            Line::Pair(_, ns) => {
+            Line::Pair(size, ns) => {
                 // The size grows from row to row: the last one is memory.
                 if let State::LatMemRd(from, to) = self.state {
                     self.paste.latencies.insert((from, to), ns);
+                    self.sizes.insert((from, to), size);
                 }
             }
             Line::NumaMaps => {
                 self.part("numa_maps", place);
                 self.processes.numa_maps(line, place);
             }
-            Line::OfProcess(process, _) => self.processes.name(process),
+            Line::OfProcess(Some(process)) => self.processes.name(process),
+            Line::OfProcess(None) => self.processes.forget(),
             Line::NotUsed(what) => self.part(&format!("{what}: not used"), place),
             Line::NodeColumns(nodes, in_mb) => self.state = State::Table(Columns { nodes, in_mb }),
             Line::File(_) => {}
@@ -241,8 +260,21 @@ impl Reader {
         Ok(())
     }
 
+    /// `numactl --hardware` begins.
+    fn available(&mut self, line: &str, place: &str) -> Result<(), Error> {
+        self.part("numactl --hardware", place);
+        self.moments.begin();
+        let list = line
+            .split_once('(')
+            .and_then(|(_, list)| list.split_once(')'));
+        match list.map(|(list, _)| list.parse::<NodeSet>()) {
+            Some(Ok(nodes)) => self.machine.available(nodes, place),
+            _ => Ok(()),
+        }
+    }
+
     /// A row of a table, or a line of other text.
-    fn row_or_other(&mut self, line: &str, place: &str) {
+    fn row_or_other(&mut self, line: &str, place: &str) -> Result<(), Error> {
         let row = match &self.state {
             State::Table(columns) => tables::row(line, columns).map(|row| (row, columns.in_mb)),
             _ => None,
@@ -253,7 +285,7 @@ impl Reader {
                 for (node, mb) in cells {
                     // Two decimals of a MB, far below 2^53 bytes.
                     let bytes = (mb.max(0.0) * MB as f64).round() as u64;
-                    self.node_meminfo(node, name, bytes >> 10, true, place);
+                    self.node_meminfo(node, name, bytes >> 10, true, place)?;
                 }
             }
             Some(((name, cells), false)) if COUNTERS.contains(&name) => {
@@ -267,6 +299,7 @@ impl Reader {
             None if HEADINGS.iter().any(|it| line.starts_with(it)) => {}
             None => self.paste.other_lines += 1,
         }
+        Ok(())
     }
 
     fn lscpu(&mut self, key: LscpuKey, value: &str, place: &str) -> Result<(), Error> {
@@ -286,60 +319,27 @@ impl Reader {
         }
     }
 
-    fn node_memory(&mut self, node: NodeId, key: &str, bytes: u64, place: &str) {
-        self.node_meminfo(node, key, bytes >> 10, true, place);
-    }
-
-    fn node_meminfo(&mut self, node: NodeId, key: &str, value: u64, in_kb: bool, place: &str) {
-        self.machine.node_meminfo(node, key, value, in_kb);
+    fn node_meminfo(
+        &mut self,
+        node: NodeId,
+        key: &str,
+        value: u64,
+        in_kb: bool,
+        place: &str,
+    ) -> Result<(), Error> {
+        self.machine.node_meminfo(node, key, value, in_kb, place)?;
+        let order = self.order;
         match key {
-            "MemFree" if in_kb => self.free(node, value.saturating_mul(1024), place),
-            "HugePages_Total" => self.pool(node, place, |pages| pages.0 = value),
-            "HugePages_Free" => self.pool(node, place, |pages| pages.1 = value),
+            // Files of one bundle are of one moment.
+            _ if self.is_of_bundle => {}
+            "MemFree" if in_kb => {
+                self.moments.free(node, value.saturating_mul(1024), place);
+            }
+            "HugePages_Total" => self.moments.pages(node, (value, u64::MAX), place, order),
+            "HugePages_Free" => self.moments.pages(node, (u64::MAX, value), place, order),
             _ => {}
         }
-    }
-
-    fn free(&mut self, node: NodeId, bytes: u64, place: &str) {
-        let moments = &mut self.paste.moments;
-        let is_same = |moment: &MemoryMoment| !moment.free_bytes.contains_key(&node);
-        let begins = std::mem::take(&mut self.begins_moment);
-        if begins || !moments.last().is_some_and(is_same) {
-            moments.push(MemoryMoment {
-                place: place.to_owned(),
-                ..MemoryMoment::default()
-            });
-        }
-        if let Some(moment) = moments.last_mut() {
-            moment.free_bytes.insert(node, bytes);
-        }
-    }
-
-    /// The total of a node comes first, as in its meminfo.
-    fn pool(&mut self, node: NodeId, place: &str, set: impl FnOnce(&mut (u64, u64))) {
-        let (mut total, mut free) = (u64::MAX, u64::MAX);
-        let mut pages = (total, free);
-        set(&mut pages);
-        (total, free) = pages;
-        let pools = &mut self.paste.pools;
-        let is_new = |it: &PoolMoment| match it.pages.get(&node) {
-            None => false,
-            Some(known) => {
-                (total < u64::MAX && known.0 < u64::MAX) || (free < u64::MAX && known.1 < u64::MAX)
-            }
-        };
-        if pools.last().is_none_or(is_new) {
-            pools.push(PoolMoment {
-                place: place.to_owned(),
-                order: self.order,
-                ..PoolMoment::default()
-            });
-        }
-        if let Some(moment) = pools.last_mut() {
-            let known = moment.pages.entry(node).or_insert((u64::MAX, u64::MAX));
-            known.0 = known.0.min(total);
-            known.1 = known.1.min(free);
-        }
+        Ok(())
     }
 
     /// Names what was recognised, once for each run of it.
@@ -361,14 +361,20 @@ impl Reader {
             return Err(Error::Nothing { files });
         }
         let paste = &mut self.paste;
-        // Half a set says nothing of what is in use.
-        for moment in &mut paste.pools {
-            let is_whole = |pages: &(u64, u64)| pages.0 < u64::MAX && pages.1 <= pages.0;
-            moment.pages.retain(|_, pages| is_whole(pages));
+        (paste.moments, paste.pools) = self.moments.finish();
+        let largest = self.sizes.values().copied().fold(SIZE_MIN_MB, f64::max);
+        paste.latencies.retain(|pair, ns| {
+            let is_whole = self.sizes.get(pair).is_some_and(|size| *size >= largest);
+            is_whole && LATENCIES_NS.contains(ns)
+        });
+        if paste.latencies.len() < self.sizes.len() {
+            let remark = "latencies that were broken off, or cannot be, are left out";
+            paste.remarks.push(remark.to_owned());
         }
-        paste.pools.retain(|moment| !moment.pages.is_empty());
         let nodes = self.processes.nodes();
-        let mut processes = self.processes.write(&mut paste.files, &mut paste.remarks);
+        let named = &mut paste.named;
+        let written = self.processes;
+        let mut processes = written.write(&mut paste.files, &mut paste.remarks, named);
         processes.extend(paste.files.keys().filter_map(|path| of_process(path)));
         paste.processes = processes.into_iter().collect();
         paste.has_cpus = self
@@ -378,14 +384,15 @@ impl Reader {
     }
 }
 
+/// Less than this is cached by any processor that has nodes.
+const SIZE_MIN_MB: f64 = 8.0;
+/// What accesses to memory may take.
+const LATENCIES_NS: std::ops::RangeInclusive<f64> = 10.0..=100_000.0;
+
+/// NAME_MAX of Linux.
+const NAME_BYTES_MAX: usize = 255;
 /// Maximum length of the path of a file: those of /sys have some hundred.
 const PATH_BYTES_MAX: usize = 512;
 
 /// Headings inside of known output, which say nothing of their own.
 const HEADINGS: [&str; 3] = ["node distances:", "\"stride=", "depth(MB)"];
-
-/// The process that a file of numa_maps is of.
-fn of_process(path: &str) -> Option<u32> {
-    let id = path.strip_prefix("proc/")?.strip_suffix("/numa_maps")?;
-    id.parse().ok()
-}

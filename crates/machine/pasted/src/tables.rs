@@ -16,7 +16,10 @@ pub(crate) fn row<'a>(line: &'a str, columns: &Columns) -> Option<(&'a str, Vec<
     let mut words = line.split_whitespace();
     let name = words.next()?;
     let is_name = |it: char| it.is_ascii_alphanumeric() || "_()".contains(it);
-    let figures: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
+    // No node has as many bytes or pages: a float is exact below it.
+    let is_figure = |it: &f64| (0.0..1e15).contains(it);
+    let figure = |word: &str| word.parse().ok().filter(is_figure);
+    let figures: Option<Vec<f64>> = words.map(figure).collect();
     let figures = figures?;
     // `numastat -m` ends with the sum of all nodes.
     let is_row = figures.len() == columns.nodes.len() || figures.len() == columns.nodes.len() + 1;

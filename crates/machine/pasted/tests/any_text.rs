@@ -42,6 +42,7 @@ fn text(content: String) -> Text {
         name: "a.txt".to_owned(),
         content,
         path: None,
+        is_of_bundle: false,
     }
 }
 

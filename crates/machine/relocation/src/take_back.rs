@@ -158,8 +158,8 @@ struct Back {
     sent: Sent,
     /// Bytes that are neither where we had put them nor where they were before.
     bytes_moved_by_others: u64,
-    /// Bytes of huge pages that no process shows.
-    bytes_not_shown: u64,
+    /// Huge pages that no process shows, with their bytes.
+    not_shown: BTreeMap<(ObjectId, u64), u64>,
 }
 
 impl Back {
@@ -167,7 +167,11 @@ impl Back {
     fn add(&mut self, other: Back) {
         self.sent.add(other.sent);
         self.bytes_moved_by_others += other.bytes_moved_by_others;
-        self.bytes_not_shown += other.bytes_not_shown;
+        self.not_shown.extend(other.not_shown);
+    }
+
+    fn bytes_not_shown(&self) -> ByteSize {
+        ByteSize(self.not_shown.values().sum())
     }
 
     /// Why the change stays in the journal. With `--force`, huge pages that no process shows are
@@ -178,8 +182,8 @@ impl Back {
             let bytes = ByteSize(self.bytes_moved_by_others);
             reasons.push(format!("another process has moved {bytes} of it since"));
         }
-        if self.bytes_not_shown > 0 && !is_forced {
-            let bytes = ByteSize(self.bytes_not_shown);
+        if !self.not_shown.is_empty() && !is_forced {
+            let bytes = self.bytes_not_shown();
             reasons.push(format!(
                 "no process shows {bytes} of huge pages; repeat this when one has used them"
             ));
@@ -193,7 +197,7 @@ impl Back {
 
     /// What stays although the change leaves the journal.
     fn remains(&self) -> Option<String> {
-        let bytes = ByteSize(self.bytes_not_shown);
+        let bytes = self.bytes_not_shown();
         (bytes.0 > 0).then(|| format!("{bytes} of huge pages that no process shows stay"))
     }
 }
@@ -303,7 +307,9 @@ impl Group<'_> {
             let not_shown = line.pages().zip(nodes).filter(|(page, (from, to))| {
                 from.is_some() && from != to && !self.reader.huge_pages.has(id, *page)
             });
-            back.bytes_not_shown += not_shown.count() as u64 * line.of.page_bytes;
+            // A page that was sent through one process after another has two lines, and one place.
+            let not_shown = not_shown.map(|(page, _)| ((id, page), line.of.page_bytes));
+            back.not_shown.extend(not_shown);
         }
     }
 

@@ -12,7 +12,7 @@ export LC_ALL
 
 show() {
     for file in "$@"; do
-        [ -f "$file" ] && [ -r "$file" ] || continue
+        [ -f "$file" ] && cat "$file" >/dev/null 2>&1 || continue
         printf '==> %s <==\n' "$file"
         cat "$file" 2>/dev/null
         echo
@@ -21,6 +21,7 @@ show() {
 
 # Prints a file without what identifies people and installations.
 part() {
+    cat "$1" >/dev/null 2>&1 || return
     printf '==> %s <==\n' "$1"
     case $1 in
     proc/cpuinfo) sed 30q "$1" ;;
@@ -67,6 +68,10 @@ show sys/bus/pci/devices/*/class sys/bus/pci/devices/*/numa_node
 show sys/bus/pci/devices/*/net/*/mtu sys/bus/pci/devices/*/nvme/*/state
 
 [ -n "$1" ] || exit 0
+cat "proc/$1/numa_maps" >/dev/null 2>&1 || {
+    echo "cannot read /proc/$1/numa_maps: no such process, or its memory is shown to root only" >&2
+    exit 1
+}
 for pid in $(family "$1"); do
     part proc/$pid/cmdline
     show proc/$pid/stat proc/$pid/status proc/$pid/cgroup proc/$pid/maps proc/$pid/numa_maps

@@ -159,6 +159,8 @@ fn look_at_texts(files: &[PathBuf]) -> Result<(DoctorInput, Diagnosis), Failure>
     };
     let residency = inspect_pasted(root, paste, &topology)?;
     let mut input = DoctorInput::read(root, topology, residency)?;
+    // What numactl prints has no file cache: how much room there is, is not known then.
+    input.room.retain(|node, _| paste.has_file_cache(*node));
     input.moments.clone_from(&paste.moments);
     input.pool_moments.clone_from(&paste.pools);
     input.given_cpus.clone_from(&paste.given_cpus);
@@ -193,10 +195,10 @@ fn inspect_pasted(
     }
     members.sort_by_key(|it| it.stat.pid);
     members.dedup_by_key(|it| it.stat.pid);
-    let Some(first) = paste.processes.first() else {
+    let Some(name) = paste.target() else {
         return Ok(None);
     };
-    let target = Target::Process(*first);
+    let target: Target = name.parse()?;
     let options = Options::default();
     let residency = residency::inspect_members(root, &target, members, topology, &options)?;
     Ok(Some(residency))

@@ -91,7 +91,13 @@ impl Texts {
     /// Adds the files of a folder that are known by their paths. Links are not followed.
     fn folder(&mut self, top: &Path, folder: &Path, depth: usize) -> io::Result<()> {
         let mut entries: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(folder)? {
+        let listed = match fs::read_dir(folder) {
+            Ok(listed) => listed,
+            // What others may not see is left out, as in a capture.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for entry in listed {
             entries.push(entry?.path());
         }
         entries.sort();
@@ -118,12 +124,22 @@ impl Texts {
     fn kept(&mut self, path: &Path, kept: Kept, bytes: Vec<u8>) -> io::Result<()> {
         let name = path.display().to_string();
         match kept {
-            Kept::OfKernel(path) => self.text(name, Some(path), bytes),
-            Kept::Text => self.text(name, None, bytes),
+            Kept::OfKernel(path) => self.text_of(name, Some(path), true, bytes),
+            Kept::Text => self.text_of(name, None, true, bytes),
         }
     }
 
     fn text(&mut self, name: String, path: Option<String>, bytes: Vec<u8>) -> io::Result<()> {
+        self.text_of(name, path, false, bytes)
+    }
+
+    fn text_of(
+        &mut self,
+        name: String,
+        path: Option<String>,
+        is_of_bundle: bool,
+        bytes: Vec<u8>,
+    ) -> io::Result<()> {
         self.bytes += bytes.len() as u64;
         let is_large = bytes.len() as u64 > FILE_BYTES_MAX || self.bytes > BYTES_MAX;
         if is_large || self.all.len() >= FILES_MAX {
@@ -136,6 +152,7 @@ impl Texts {
             name,
             content,
             path,
+            is_of_bundle,
         });
         Ok(())
     }

@@ -48,16 +48,25 @@ impl PastedMachine {
     }
 }
 
+/// Names of a text that contradict each other.
+const CLASHES: [io::ErrorKind; 3] = [
+    io::ErrorKind::AlreadyExists,
+    io::ErrorKind::IsADirectory,
+    io::ErrorKind::NotADirectory,
+];
+
 fn written(paste: &Paste) -> io::Result<TempDir> {
     let folder = tempfile::Builder::new()
         .prefix("numalab-pasted-")
         .tempdir()?;
     for (path, text) in &paste.files {
         let place = folder.path().join(path);
-        if let Some(parent) = place.parent() {
-            fs::create_dir_all(parent)?;
+        let parent = place.parent().map_or(Ok(()), fs::create_dir_all);
+        match parent.and_then(|()| fs::write(&place, text)) {
+            // No machine has a file and a folder of one name.
+            Err(error) if !CLASHES.contains(&error.kind()) => return Err(error),
+            _ => {}
         }
-        fs::write(&place, text)?;
     }
     Ok(folder)
 }

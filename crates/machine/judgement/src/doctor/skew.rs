@@ -69,6 +69,11 @@ pub(crate) fn judge(residency: &Residency) -> Skew {
     let Some((node, bytes)) = shared.iter().max_by_key(|(_, bytes)| **bytes) else {
         return Skew::Even;
     };
+    let mut processes = residency.processes.iter();
+    if processes.all(|it| it.cpus.is_empty()) {
+        // Who uses it, and from where, is not known.
+        return Skew::Even;
+    }
     let is_far = is_far_from_all(residency, *node);
     if all < WORTH_BYTES || nodes < 2 || is_far || is_used_only_from(residency, *node) {
         return Skew::Even;

@@ -18,6 +18,8 @@ pub(super) const ROW: Row = Row {
 
 /// With this share or more of the pages in use, one node has nearly all.
 const MOST: f64 = 0.8;
+/// Fewer pages are no SGA.
+const PAGES_MIN: u64 = 128;
 /// The firmware's distance of a node's own memory (ACPI 6.5, 5.2.17).
 const LOCAL: u32 = 10;
 
@@ -35,10 +37,10 @@ impl<'a> Taken<'a> {
     fn of(input: &'a DoctorInput, moment: &'a PoolMoment) -> Option<Self> {
         let used = moment.pages.iter();
         let used = used.map(|(node, (all, free))| (*node, all.saturating_sub(*free)));
-        let all: u64 = used.clone().map(|it| it.1).sum();
+        let all = used.clone().fold(0_u64, |sum, it| sum.saturating_add(it.1));
         let (node, pages) = used.max_by_key(|it| it.1)?;
         let is_one_of_several = moment.pages.len() > 1 && pages as f64 >= MOST * all as f64;
-        (is_one_of_several && pages > 0).then(|| Taken {
+        (is_one_of_several && pages >= PAGES_MIN).then(|| Taken {
             moment,
             node,
             pages,
@@ -86,6 +88,12 @@ impl<'a> Taken<'a> {
 
 /// The CPUs that were given last before a moment, or first after it.
 fn given(input: &DoctorInput, order: usize) -> Option<&GivenCpus> {
+    let mut lists = input.given_cpus.iter().map(|it| &it.cpus);
+    let first = lists.next()?;
+    if lists.any(|it| it != first) {
+        // Whose pages they are is not known, if several have CPUs.
+        return None;
+    }
     let before = input.given_cpus.iter().rfind(|it| it.order <= order);
     before.or(input.given_cpus.first())
 }

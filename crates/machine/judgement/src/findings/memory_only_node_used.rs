@@ -18,12 +18,13 @@ pub(super) const ROW: Row = Row {
 
 fn check(input: &DoctorInput) -> Option<Found> {
     let residency = input.residency.as_ref()?;
+    // A node that the machine does not show may have any.
     let nodes = input.topology.nodes.iter();
-    let with_cpus = nodes.filter(|it| it.has_unknown_cpus || !it.cpus.is_empty());
-    let with_cpus: NodeSet = with_cpus.map(|it| it.id).collect();
+    let without = nodes.filter(|it| !it.has_unknown_cpus && it.cpus.is_empty());
+    let without: NodeSet = without.map(|it| it.id).collect();
     let mut far = residency.bytes_by_node.iter();
     let (node, bytes) =
-        far.find(|(node, bytes)| !with_cpus.contains(**node) && **bytes >= WORTH_BYTES)?;
+        far.find(|(node, bytes)| without.contains(**node) && **bytes >= WORTH_BYTES)?;
     let allowed = input.allowed_database_nodes();
     let fix = match allowed.is_empty() {
         true => vec![format!(

@@ -18,6 +18,8 @@ pub(super) const ROW: Row = Row {
 
 /// Less than this between two moments is what any machine does.
 const WORTH_BYTES: u64 = 256 << 20;
+/// Nor is less than such a part of what was free.
+const WORTH_PART: u64 = 50;
 /// With this share or more from one of several nodes, it is a Cyclops.
 const CYCLOPS_SHARE: f64 = 0.9;
 /// Taken evenly is within this part of an even share.
@@ -52,7 +54,15 @@ impl<'a> Taken<'a> {
     }
 
     fn bytes(&self) -> u64 {
-        self.taken.values().sum()
+        self.taken
+            .values()
+            .fold(0, |sum, it| sum.saturating_add(*it))
+    }
+
+    fn is_worth(&self) -> bool {
+        let free = self.before.free_bytes.values();
+        let free = free.fold(0_u64, |sum, it| sum.saturating_add(*it));
+        self.bytes() >= WORTH_BYTES.max(free / WORTH_PART)
     }
 
     fn nodes(&self) -> usize {
@@ -108,7 +118,7 @@ impl<'a> Taken<'a> {
 fn check(input: &DoctorInput) -> Option<Found> {
     let pairs = input.moments.windows(2);
     let pairs = pairs.map(|pair| Taken::between(&pair[0], &pair[1]));
-    let pairs: Vec<Taken<'_>> = pairs.filter(|it| it.bytes() >= WORTH_BYTES).collect();
+    let pairs: Vec<Taken<'_>> = pairs.filter(Taken::is_worth).collect();
     let main = pairs
         .iter()
         .max_by_key(|it| (it.is_cyclops(), it.bytes()))?;

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use super::holders::Holders;
 use super::kernel_setting::KernelSettings;
-use super::moves::one_line_says;
+use super::moves::{one_line_says, slow_move};
 use crate::laboratory::Laboratory;
+use crate::patience::until;
 use crate::unmet_need::is_guest;
 
 const SHAPE: &str = "four-node-ring";
@@ -40,16 +41,16 @@ fn huge_pages_move_only_where_a_pool_has_room() {
     laboratory.nothing_is_left();
 }
 
-/// A file system that fills a node but for 40 MiB with a file, which cannot be given up.
+/// A file system that fills a node but for some MiB with a file, which cannot be given up.
 struct Full<'l>(&'l Laboratory);
 
 impl<'l> Full<'l> {
-    fn node(laboratory: &'l Laboratory, node: u32) -> Self {
+    fn node(laboratory: &'l Laboratory, node: u32, but_mib: u32) -> Self {
         let script = format!(
             "mkdir full && mount -t tmpfs -o mpol=bind:{node},size=1g tmpfs full || exit
              free=$(awk '/MemFree|FilePages/ {{ sum += $4 }} /Shmem:/ {{ sum -= $4 }}
                  END {{ print sum }}' /sys/devices/system/node/node{node}/meminfo)
-             fallocate -l $((free - 40 * 1024))K full/file"
+             fallocate -l $((free - {but_mib} * 1024))K full/file"
         );
         laboratory.script(&script).with_code(0);
         Full(laboratory)
@@ -71,7 +72,7 @@ fn nothing_moves_to_a_node_without_room() {
     }
     let laboratory = Laboratory::new();
     let holders = Holders::start(&laboratory, 64, "memfd", 2);
-    let _full = Full::node(&laboratory, 3);
+    let _full = Full::node(&laboratory, 3, 40);
     let to_three = ["move", &holders.pid, "--to", "3", "--shared"];
     let refused = laboratory.run(&to_three).with_code(3);
     one_line_says(&refused, "not enough memory on node 3");
@@ -118,5 +119,29 @@ fn what_is_not_there_cannot_move_nor_be_moved_to() {
     let pid = holders.pid.clone();
     drop(holders);
     laboratory.run(&["move", &pid, "--to", "1"]).with_code(2);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_node_that_fills_up_amid_a_move_keeps_what_it_got() {
+    if !is_guest("a_node_that_fills_up_amid_a_move_keeps_what_it_got", SHAPE) {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let holders = Holders::start(&laboratory, 64, "memfd", 2);
+    let moving = slow_move(&laboratory, &holders);
+    until("a part has moved", || {
+        (holders.pages_on(1) >= 512).then_some(())
+    });
+    let full = Full::node(&laboratory, 1, 8);
+    let ended = moving.finish();
+    let moved = holders.pages_on(1);
+    assert!((512..16384).contains(&moved), "{moved}");
+    assert_eq!(ended.status.code(), Some(6), "{ended:?}");
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains("found no room"), "{said}");
+    drop(full);
+    laboratory.run(&["undo"]).with_code(0);
+    assert_eq!(holders.nodes(), "N0=16384 bind:0");
     laboratory.nothing_is_left();
 }
