@@ -57,7 +57,7 @@ pub struct PoolMoment {
     pub pages: BTreeMap<NodeId, (u64, u64)>,
 }
 
-/// CPUs that somebody was given.
+/// CPUs given to a process or a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GivenCpus {
     /// Where the text says so.

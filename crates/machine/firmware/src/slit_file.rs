@@ -1,4 +1,4 @@
-//! A SLIT that somebody sends: the table itself (`/sys/firmware/acpi/tables/SLIT`), what `iasl -d`
+//! A SLIT from a file: the table itself (`/sys/firmware/acpi/tables/SLIT`), what `iasl -d`
 //! makes of it, or its bytes in hexadecimal, as acpidump, xxd and hexdump print them.
 //!
 //! ```text

@@ -28,7 +28,7 @@ pub(crate) enum Line {
     Lscpu(LscpuKey, String),
     /// `Cpus_allowed_list:` and its like in the status of a process: the whole line.
     Status(String),
-    /// CPUs that somebody was given.
+    /// CPUs given to a process or a group.
     GivenCpus(CpuSet),
     /// lat_mem_rd begins, from CPUs of a node with memory of another.
     LatMemRd(NodeId, NodeId),

@@ -53,7 +53,7 @@ impl Machine {
     pub(crate) fn online(&mut self, cpus: CpuSet, place: &str) -> Result<(), Error> {
         if let Some(known) = &self.online {
             same(&known.value, &known.place, &cpus, place, || {
-                "online".to_owned()
+                "online CPUs".to_owned()
             })?;
         }
         let place = place.to_owned();

@@ -35,7 +35,7 @@ pub struct Paste {
     pub moments: Vec<MemoryMoment>,
     /// The pools of huge pages of the nodes at each moment, in the order of the text.
     pub pools: Vec<PoolMoment>,
-    /// CPUs that somebody was given, in the order of the text.
+    /// CPUs given to a process or a group, in the order of the text.
     pub given_cpus: Vec<GivenCpus>,
     /// Latencies in ns from a node to memory of another, the last of each pair.
     pub latencies: BTreeMap<(NodeId, NodeId), f64>,

@@ -194,10 +194,13 @@ impl Reader {
         match said {
             Line::Available => self.available(line, place)?,
             Line::NodeCpus(node, list) => {
-                self.part_unless(
-                    "numactl --hardware",
-                    "lscpu",
-                    line.starts_with("NUMA"),
+                let is_lscpu = line.starts_with("NUMA");
+                self.part(
+                    if is_lscpu {
+                        "lscpu"
+                    } else {
+                        "numactl --hardware"
+                    },
                     place,
                 );
                 self.end_of_state()?;
@@ -283,15 +286,15 @@ impl Reader {
             Some(((name, cells), true)) if name.starts_with("Mem") => {
                 self.part("numastat -m", place);
                 for (node, mb) in cells {
-                    // Two decimals of a MB, far below 2^53 bytes.
-                    let bytes = (mb.max(0.0) * MB as f64).round() as u64;
+                    // A row has no negative figure; a cast saturates.
+                    let bytes = (mb * MB as f64).round() as u64;
                     self.node_meminfo(node, name, bytes >> 10, true, place)?;
                 }
             }
             Some(((name, cells), false)) if COUNTERS.contains(&name) => {
                 self.part("numastat", place);
                 for (node, count) in cells {
-                    self.machine.counter(node, name, count.max(0.0) as u64);
+                    self.machine.counter(node, name, count as u64);
                 }
             }
             Some(_) => {}
@@ -349,10 +352,6 @@ impl Reader {
             let (what, place) = (what.to_owned(), place.to_owned());
             self.paste.parts.push(PastedPart { what, place });
         }
-    }
-
-    fn part_unless(&mut self, what: &str, other: &str, is_other: bool, place: &str) {
-        self.part(if is_other { other } else { what }, place);
     }
 
     fn finish(mut self, names: &str) -> Result<Paste, Error> {

@@ -208,7 +208,7 @@ fn inspect_pasted(
 const PLAN: &str = "numalab-plan.txt";
 
 /// Writes the files of the plan below a folder, at their own paths. What is there already is not
-/// overwritten: it may be somebody's.
+/// overwritten: an administrator may have written it.
 fn emit(folder: &Path, diagnosis: &Diagnosis) -> Result<(), Failure> {
     let Some(plan) = &diagnosis.plan else {
         output::talk("there is no plan: nothing is written");

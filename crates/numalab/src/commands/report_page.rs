@@ -32,8 +32,8 @@ pub(crate) struct ReportArguments {
     /// Write Markdown, for a ticket; `-` for stdout. Only of runs.
     #[arg(long, value_name = "FILE", group = "output")]
     pub markdown: Option<PathBuf>,
-    /// Write the picture of every trial as an SVG file, to stand on a page of yours; `-` for
-    /// stdout. Only of one run.
+    /// Write the picture of every trial as an SVG file, for embedding in your own page; `-`
+    /// for stdout. Only of one run.
     #[arg(long, value_name = "FILE", group = "output")]
     pub svg: Option<PathBuf>,
 }

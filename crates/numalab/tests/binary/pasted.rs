@@ -128,6 +128,8 @@ fn latencies_of_lat_mem_rd_show_a_hop_that_flat_distances_hide() {
         .as_str()
         .unwrap();
     assert!(found.contains("248 ns from node 0 to node 3"), "{found}");
+    let evidence = finding(&document, "hidden-hop")["evidence"].to_string();
+    assert!(evidence.contains("what the text shows"), "{evidence}");
     assert_eq!(document["read_from"]["other_lines"], 0, "{document:#}");
 }
 
@@ -413,4 +415,83 @@ fn pools_of_an_instance_are_seen_where_most_of_its_machine_is_unknown() {
     // A node without a list of CPUs in the text is no node without CPUs.
     let findings = document["findings"].to_string();
     assert!(!findings.contains("no CPUs"), "{findings}");
+}
+
+/// Two nodes of four CPUs and this much memory, as `numactl --hardware` prints them.
+fn two_nodes(size_mb: u64) -> String {
+    format!(
+        "available: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3\nnode 0 size: {size_mb} MB\n\
+         node 0 free: 900 MB\nnode 1 cpus: 4 5 6 7\nnode 1 size: {size_mb} MB\n\
+         node 1 free: 900 MB\nnode distances:\nnode 0 1\n0: 10 21\n1: 21 10\n"
+    )
+}
+
+#[test]
+fn what_a_text_does_not_show_is_no_finding() {
+    const SGA: &str = "7f0000000000 default file=/SYSV00000000\\040(deleted) dirty=1000000 \
+                       N0=1000000 kernelpagesize_kB=4\n";
+    const LOCAL: &str = "7f0000000000 default anon=1000000 dirty=1000000\nN0=1000000 \
+                         kernelpagesize_kB=4\n7f1000000000 default anon=90000 N1=90000\n";
+    let laboratory = Laboratory::new();
+    let maps = |lines: &str| format!("$ cat /proc/934/numa_maps\n{lines}");
+    let on_node_0 = "$ cat /proc/934/status\nCpus_allowed_list:\t0-3\nMems_allowed_list:\t0-1\n";
+    let of_another = "$ cat /proc/self/status\nCpus_allowed_list:\t4-7\nMems_allowed_list:\t0-1\n";
+    let nodes = two_nodes(64_000);
+    let texts = [
+        // The nodes: nothing says that node 0 has no CPUs.
+        maps(SGA),
+        // Who may use the memory, and from where.
+        format!("{nodes}{}", maps(SGA)),
+        // A line that was wrapped has its pages on the next one.
+        format!("{nodes}{on_node_0}{}", maps(LOCAL)),
+        // The status is that of the shell.
+        format!("{nodes}{on_node_0}{}{of_another}", maps(LOCAL)),
+        // English words are no addresses.
+        format!("{nodes}added default route N1=5\n"),
+    ];
+    for text in texts {
+        let document = doctor(&laboratory, &text);
+        let findings = document["findings"].as_array().unwrap().iter();
+        let severe: Vec<&Value> = findings.filter(|it| it["severity"] != "info").collect();
+        assert!(severe.is_empty(), "{text}{severe:#?}");
+    }
+    let two_hosts = two_nodes(64_000) + &two_nodes(128_000);
+    let file = laboratory.file("two.txt", two_hosts);
+    let refused = laboratory.run(&["doctor", "--from", &file]).with_code(2);
+    refused.says(&["two machines: kB of memory of node 0"]);
+}
+
+#[test]
+fn whose_huge_pages_they_are_is_not_guessed_and_no_sum_overflows() {
+    let laboratory = Laboratory::new();
+    let far = pools([39047, 39046, 39047, 39047, 39047, 39047, 39047, 23557]);
+    let list = |pid: u32, cpus: &str| format!("pid {pid}'s current affinity list: {cpus}\n");
+    let text = eight_nodes() + &list(7, "1-9") + &list(8, "110-119") + &far;
+    let document = doctor(&laboratory, &text);
+    assert_eq!(finding(&document, "huge-pages-taken")["severity"], "info");
+    let most = "18446744073709551615";
+    let text = format!(
+        "available: 2 nodes (0-1)\nnode 0 free: {most} MB\nnode 1 free: {most} MB\n\
+         available: 2 nodes (0-1)\nnode 0 free: 0 MB\nnode 1 free: 0 MB\n\
+         Node 0 HugePages_Total: {most}\nNode 0 HugePages_Free: 0\n\
+         Node 1 HugePages_Total: 18446744073709551614\nNode 1 HugePages_Free: 0\n"
+    );
+    doctor(&laboratory, &text);
+}
+
+#[test]
+fn a_process_without_an_id_gets_none_in_commands() {
+    let laboratory = Laboratory::new();
+    let text = format!(
+        "{}$ cat numa_maps\n7f0000000000 bind:1 anon=262144 N1=262144 kernelpagesize_kB=4\n\
+         Cpus_allowed_list:\t0-3\nMems_allowed_list:\t0-1\n",
+        two_nodes(64_000)
+    );
+    let plan = doctor(&laboratory, &text)["plan"].clone();
+    assert_eq!(
+        plan["now"][0], "numalab move PID --to near-cpus",
+        "{plan:#}"
+    );
+    // What numactl prints has no file cache, so that nobody knows how much room there is.
+    assert_eq!(plan["no_room"], serde_json::json!([]), "{plan:#}");
 }

@@ -73,7 +73,7 @@ pub struct DoctorInput {
     pub moments: Vec<MemoryMoment>,
     /// Pools of huge pages at such moments.
     pub pool_moments: Vec<PoolMoment>,
-    /// CPUs that somebody was given, as a text tells.
+    /// CPUs given to a process or a group, as a text tells.
     pub given_cpus: Vec<GivenCpus>,
     /// Latencies in ns that were measured on this machine.
     pub latencies: NodeMatrix,

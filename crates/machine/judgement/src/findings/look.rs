@@ -5,7 +5,7 @@ use model::{Coverage, DistanceTable, Finding, Residency};
 use super::FINDINGS;
 use super::row::Check;
 use crate::doctor::{DoctorInput, sight};
-use crate::found::Found;
+use crate::found::{Found, fact};
 use crate::inputs::{BandwidthInput, BindInput, LatencyInput};
 
 /// Which checks the doctor makes of this, and what the others lack.
@@ -27,9 +27,16 @@ pub fn of_doctor(input: &DoctorInput) -> Vec<Finding> {
     let distances = DistanceTable::of(&input.topology);
     let latencies = LatencyInput::new(&input.latencies, distances.as_ref(), &[], &[]);
     let has_latencies = input.latencies.rows().next().is_some();
+    // They were measured before, and not by this command.
+    let measured = |mut found: Vec<Found>| {
+        let by = fact("latencies", &input.latencies_by);
+        let evidence = found.iter_mut().map(|it| &mut it.evidence);
+        evidence.for_each(|it| it.push(by.clone()));
+        found
+    };
     let look = |checks: &[Check]| {
         let latency = |check: &Check| match check {
-            Check::Latency(check) if has_latencies => check(&latencies),
+            Check::Latency(check) if has_latencies => measured(check(&latencies)),
             _ => Vec::new(),
         };
         let doctor = |check: &Check| match check {
