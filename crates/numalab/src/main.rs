@@ -28,6 +28,8 @@ mod move_trace;
 mod newest_run;
 mod observation;
 mod output;
+#[cfg(test)]
+mod packaged_texts;
 mod pasted;
 mod placement_arguments;
 mod progress;

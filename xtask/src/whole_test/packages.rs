@@ -20,6 +20,10 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("curl", "curl"),
     ("unzip", "unzip"),
     ("xz", "xz-utils"),
+    // They read man pages and completions.
+    ("man", "man-db"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
 ];
 
 /// Packages whose programs tests start themselves: installed, they would start services, which
