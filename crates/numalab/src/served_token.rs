@@ -22,6 +22,8 @@ pub(crate) const MAKE_ONE: &str = "make a token: (umask 077; head -c 24 /dev/ura
 const FILE_BYTES_MAX: u64 = 4096;
 /// Bits of a mode: what the group and others may do.
 const OTHERS: u32 = 0o077;
+/// The group may read.
+const GROUP_READS: u32 = 0o040;
 
 /// Reads the token from the file, else from the environment; `None` if neither is given.
 pub(crate) fn read(file: Option<&Path>) -> Result<Option<Token>, Failure> {
@@ -60,7 +62,7 @@ fn of_file(path: &Path) -> Result<String, Failure> {
     let file = File::open(path).map_err(refused)?;
     let status = file.metadata().map_err(refused)?;
     let (owner, mode, user) = (status.uid(), status.mode() & 0o7777, linux::process::user());
-    if ![0, user].contains(&owner) || mode & OTHERS != 0 {
+    if !is_private(owner, mode, user) {
         let message = format!(
             "others can read or change the token in {} (owner {owner}, mode {mode:04o})",
             path.display()
@@ -74,9 +76,47 @@ fn of_file(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// Whether nobody but the user, the owner and root can read or change a file that the user has
+/// opened. A file of root's that another user can read was given to a group of that user, or by an
+/// access control list, whose mask is in the place of the group's bits: so systemd gives
+/// credentials to the user of a unit (systemd.exec(5), `LoadCredential=`).
+fn is_private(owner: u32, mode: u32, user: u32) -> bool {
+    let others = match owner == 0 && user != 0 {
+        true => OTHERS & !GROUP_READS,
+        false => OTHERS,
+    };
+    [0, user].contains(&owner) && mode & others == 0
+}
+
 /// Returns random bytes for the cookies of browsers.
 fn random() -> io::Result<[u8; 32]> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_private;
+
+    #[test]
+    fn a_token_is_for_its_owner_or_from_root_to_a_group_of_the_user() {
+        let check = |owner, mode, user, expected| {
+            assert_eq!(
+                is_private(owner, mode, user),
+                expected,
+                "{owner} {mode:o} {user}"
+            );
+        };
+        check(0, 0o600, 0, true);
+        check(0, 0o640, 0, false);
+        check(990, 0o600, 990, true);
+        check(990, 0o440, 990, false);
+        check(991, 0o400, 990, false);
+        check(991, 0o400, 0, false);
+        check(0, 0o440, 990, true);
+        check(0, 0o640, 990, true);
+        check(0, 0o660, 990, false);
+        check(0, 0o444, 990, false);
+    }
 }
