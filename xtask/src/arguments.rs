@@ -37,8 +37,9 @@ pub(crate) enum Task {
     Kills(KillsArguments),
     /// Change the code that decides, place by place, and see whether a test fails.
     Mutants(MutantsArguments),
-    /// Make the program as it is handed on: stripped, its debug information in a file beside it.
-    Package,
+    /// Make what is handed on: the program with man pages, completions and units, as an archive and
+    /// as a Debian package (docs/building.md).
+    Package(PackageArguments),
     /// Run a program that ends with whoever started it: benchmarks start peers by it.
     #[command(hide = true)]
     Guard(GuardArguments),
@@ -208,6 +209,15 @@ pub(crate) struct KillsArguments {
     /// The numalab binary to run [default: target/debug].
     #[arg(long, value_name = "PATH")]
     pub binary: Option<PathBuf>,
+}
+
+/// Arguments of `cargo xtask package`.
+#[derive(Debug, Args)]
+pub(crate) struct PackageArguments {
+    /// Also install, use, upgrade, remove and purge the Debian package in a fresh Debian, start the
+    /// program where there is nothing but a busybox, and run lintian; as root, for minutes.
+    #[arg(long = "try")]
+    pub trial: bool,
 }
 
 /// Arguments of `cargo xtask guard`.

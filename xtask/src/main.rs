@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         Task::Guard(arguments) => guard::run(&arguments),
         Task::Kills(arguments) => whole_test::kills::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),
-        Task::Package => package::run(),
+        Task::Package(arguments) => package::command::run(&arguments),
         Task::Tidy => tidy::command::run(),
         Task::Check(arguments) => whole_test::command::check(&arguments),
         Task::Test(arguments) => whole_test::command::test(&arguments),

@@ -245,7 +245,7 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// Returns the statically linked busybox; fetches it if it is missing.
-pub(super) fn busybox() -> Result<PathBuf> {
+pub(crate) fn busybox() -> Result<PathBuf> {
     let directory = repository::guest().join("busybox");
     unpack("busybox-static", &["*/bin/busybox"], &directory)?;
     let candidates = ["bin/busybox", "usr/bin/busybox"].map(|name| directory.join(name));

@@ -1,0 +1,49 @@
+//! `cargo xtask package`: makes what is handed on, in target/package.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use super::{archive, debian, program, tree, trial};
+use crate::arguments::PackageArguments;
+use crate::guest::packages;
+use crate::{program as programs, repository};
+
+/// Makes program, archive and Debian package; tries them if that is asked for.
+pub(crate) fn run(arguments: &PackageArguments) -> Result<ExitCode> {
+    let folder = program::folder();
+    let packaged = program::build()?;
+    program::check(&packaged)?;
+    let made_at = time_of_commit()?;
+    let tree = tree::make(&packaged, &folder)?;
+    let archive = archive::write(&tree, &folder, made_at)?;
+    say(&archive)?;
+    let package = debian::build(&tree, &folder, debian::REVISION, made_at)?;
+    say(&package)?;
+    if arguments.trial {
+        packages::require_program("lintian", "lintian")?;
+        let next = debian::build(&tree, &folder, debian::NEXT_REVISION, made_at)?;
+        trial::run(&trial::Made {
+            archive: &archive,
+            package: &package,
+            next: &next,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(path: &Path) -> Result<()> {
+    println!("{}: {} bytes", path.display(), program::size(path)?);
+    Ok(())
+}
+
+/// The time of what is packed, in seconds since 1970: that of the commit, so that the same sources
+/// make the same files.
+fn time_of_commit() -> Result<u64> {
+    let words = ["log", "-1", "--format=%ct"];
+    let text = programs::output("git", &words, &repository::root())?;
+    let text = text.trim();
+    text.parse()
+        .with_context(|| format!("git says '{text}' instead of a time"))
+}
