@@ -74,6 +74,7 @@ pub(crate) const BOOTS: &[Boot] = &[
             "guests::residency::small_pages_of_a_memfd_are_where_requested_on_four_",
             "guests::residency::small_pages_of_a_segment_",
             "guests::shared_page_tables::",
+            "guests::units::",
         ],
     ),
     boot(
@@ -256,6 +257,7 @@ pub(crate) const LONG: &[Long] = &[
     long("four-node-ring", "guests::refused_moves::", 30),
     long("four-node-ring", "guests::residency::", 115),
     long("four-node-ring", "guests::shared_page_tables::", 25),
+    long("four-node-ring", "guests::units::", 90),
     long("four-node-ring-backports", "", 80),
     long("four-node-ring-cgroup-v1", "", 120),
     long("four-node-ring-made-distances", "", 30),

@@ -43,4 +43,5 @@ mod residency;
 mod scripts;
 mod shared_page_tables;
 mod trials;
+mod units;
 mod weights;

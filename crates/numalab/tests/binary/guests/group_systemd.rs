@@ -4,11 +4,12 @@
 //!
 //! Tests of placement, journal.
 
+use super::scripts::BOOT_SYSTEMD;
 use crate::laboratory::Laboratory;
 use crate::unmet_need::is_guest;
 
-/// Boots systemd and runs what prints [`LINES`] as one of its services.
-const SCRIPT: &str = include_str!("group_systemd.sh");
+/// What prints [`LINES`] as a service of systemd.
+const CHECK: &str = include_str!("group_systemd.sh");
 
 const LINES: &str = "\
 init: systemd
@@ -42,6 +43,8 @@ fn groups_are_slices_and_programs_start_in_scopes() {
     ) {
         return;
     }
-    let finished = Laboratory::new().script(SCRIPT).with_code(0);
+    let laboratory = Laboratory::new();
+    laboratory.file("check.sh", CHECK);
+    let finished = laboratory.script(BOOT_SYSTEMD).with_code(0);
     assert_eq!(finished.stdout, LINES, "{}", finished.stderr);
 }

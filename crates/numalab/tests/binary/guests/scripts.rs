@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 use crate::finished::Finished;
 use crate::laboratory::{Laboratory, binary};
 
+/// Boots systemd and runs `check.sh` of the laboratory's folder as one of its services.
+pub(crate) const BOOT_SYSTEMD: &str = include_str!("systemd.sh");
+
 impl Laboratory {
     /// Runs a shell script to its end, in the folder of the laboratory and with its state.
     pub(crate) fn script(&self, text: &str) -> Finished {
