@@ -34,6 +34,7 @@ mod huge_pages_taken;
 mod huge_pages_uneven;
 mod huge_pages_unused;
 mod incomplete_data;
+mod instances_unplaced;
 mod interleave_not_honoured;
 mod io_threads_far;
 mod io_threads_share_cpus;
@@ -73,6 +74,7 @@ pub use row::Row;
 /// Every finding, in the order in which findings of equal severity are shown.
 pub const FINDINGS: &[Row] = &[
     memory_far::ROW,
+    instances_unplaced::ROW,
     cyclops::ROW,
     memory_skew::ROW,
     interleave_not_honoured::ROW,

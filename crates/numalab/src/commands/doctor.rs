@@ -23,6 +23,7 @@ use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::databases;
 use crate::failure::Failure;
 use crate::pasted::PastedMachine;
+use crate::sample_seed::SAMPLE_SEED;
 use crate::state_folder::StateFolder;
 use crate::{machine, output, target};
 
@@ -97,6 +98,7 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
     let look = |target| residency::inspect(root, target, &topology, &options);
     let residency = target.as_ref().map(look).transpose()?;
     let mut input = DoctorInput::read(root, topology.clone(), residency)?;
+    input.instances = instances_of(root, &input);
     if arguments.root.is_none() {
         match &target {
             Some(Target::Postgres(data)) => input.postgres = postgres(data, arguments),
@@ -111,6 +113,33 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
     measure_rate(root, &mut input);
     let diagnosis = diagnose(&input);
     Ok((input, diagnosis))
+}
+
+/// The memory of each server of the target, or of the machine where there is no target, if there
+/// are several, and several nodes. One that ends meanwhile, or that may not be read, is no server
+/// to advise on.
+fn instances_of(root: &Root, input: &DoctorInput) -> Vec<Residency> {
+    let topology = &input.topology;
+    if topology.cpu_nodes().len() < 2 {
+        return Vec::new();
+    }
+    let pids = input.residency.iter().flat_map(|it| &it.processes);
+    let pids: Vec<u32> = pids.map(|process| process.pid).collect();
+    let is_of_target = |it: &instances::Database| {
+        input.residency.is_none() || it.roots.iter().any(|pid| pids.contains(pid))
+    };
+    let found = instances::databases_of_machine(root).unwrap_or_default();
+    let found: Vec<_> = found.into_iter().filter(is_of_target).collect();
+    if found.len() < 2 {
+        return Vec::new();
+    }
+    let options = Options {
+        sample_seed: Some(SAMPLE_SEED),
+        ..Options::default()
+    };
+    let look =
+        |it: &instances::Database| residency::inspect(root, &it.target, topology, &options).ok();
+    found.iter().filter_map(look).collect()
 }
 
 /// Takes the latencies that were measured last on this machine, if any were: what firmware says of

@@ -41,6 +41,7 @@ mod random_kills;
 mod refused_moves;
 mod residency;
 mod scripts;
+mod several_servers;
 mod shared_page_tables;
 mod trials;
 mod units;

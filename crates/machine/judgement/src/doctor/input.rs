@@ -42,6 +42,8 @@ pub struct DoctorInput {
     pub topology: Topology,
     /// The memory of the target.
     pub residency: Option<Residency>,
+    /// The servers of the target, or of the machine, if there are several: the memory of each.
+    pub instances: Vec<Residency>,
     /// Allocation counters since boot, by node.
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.

@@ -6,6 +6,7 @@ pub(crate) mod distances;
 pub(crate) mod far_cache;
 pub(crate) mod innodb_pool;
 mod input;
+pub(crate) mod instances;
 pub(crate) mod memory;
 mod placed_by;
 pub(crate) mod pools;

@@ -150,6 +150,14 @@ pub(crate) fn target(input: &DoctorInput) -> Seen {
     or(input.residency.is_some(), "a target")
 }
 
+/// Several servers.
+pub(crate) fn instances(input: &DoctorInput) -> Seen {
+    match input.instances.len() {
+        0 | 1 => Seen::OtherKind,
+        _ => Seen::Yes,
+    }
+}
+
 /// The threads of a target.
 pub(crate) fn threads(input: &DoctorInput) -> Seen {
     match &input.residency {

@@ -10,6 +10,9 @@ use crate::doctor::DoctorInput;
 use crate::findings;
 use crate::found::fact;
 
+/// The finding that gives each of several servers a place of its own.
+const PLACED_APART: &str = "instances-unplaced";
+
 /// Looks at a machine and a target, plans, and looks at what the plan would lead to.
 pub fn diagnose(input: &DoctorInput) -> Diagnosis {
     let mut diagnosis = Diagnosis {
@@ -17,7 +20,9 @@ pub fn diagnose(input: &DoctorInput) -> Diagnosis {
         coverage: findings::coverage_of_doctor(input),
         ..Diagnosis::default()
     };
+    let has_several = diagnosis.findings.iter().any(|it| it.id == PLACED_APART);
     let why_not = match Patient::of(input) {
+        _ if has_several => vec![format!("no plan for all servers alike: see {PLACED_APART}")],
         None => vec!["no plan: on which nodes the processes run is unknown".to_owned()],
         Some(patient) => with_plan(input, &patient, &mut diagnosis),
     };

@@ -65,7 +65,7 @@ impl How {
 }
 
 /// Nodes of this guest, all with CPUs and memory; `None` where this is no such guest.
-fn nodes(test: &str) -> Option<usize> {
+pub(super) fn nodes(test: &str) -> Option<usize> {
     match guest_shape(test)?.as_str() {
         "two-node" => Some(2),
         "four-node-ring" => Some(4),
@@ -101,7 +101,7 @@ fn bytes_by_node(pids: &[String]) -> BTreeMap<u64, u64> {
 }
 
 /// The share of the memory that is on a node.
-fn share_on(pids: &[String], node: usize) -> f64 {
+pub(super) fn share_on(pids: &[String], node: usize) -> f64 {
     let bytes = bytes_by_node(pids);
     let all: u64 = bytes.values().sum();
     bytes.get(&(node as u64)).copied().unwrap_or(0) as f64 / all as f64
