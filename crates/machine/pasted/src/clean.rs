@@ -36,7 +36,8 @@ pub(crate) fn clean(line: &str) -> String {
             true => text.replace(entity, meant),
             false => text,
         });
-    let unquoted = plain.trim().trim_start_matches(['>', '|', '\\', ' ']);
+    // Marks of mails, of diffs and of shells that trace.
+    let unquoted = plain.trim().trim_start_matches(['>', '|', '\\', '+', ' ']);
     unquoted.trim().to_owned()
 }
 
@@ -92,6 +93,7 @@ mod tests {
             ),
             ("&gt; numactl --hardware", "numactl --hardware"),
             ("> > node 0 size: 5 MB\r", "node 0 size: 5 MB"),
+            ("+node 0 size: 5 MB", "node 0 size: 5 MB"),
             (
                 "<li><em>cpuset.cpus</em>=\u{201c}1\u{2013}9\u{201d}</li>",
                 "cpuset.cpus=\"1-9\"",

@@ -42,6 +42,22 @@ pub(crate) fn of_process(line: &str) -> Option<Option<Process>> {
     is_file.then(|| process(rest))
 }
 
+/// A line before which grep -H put the file that it is of: the process, and the line.
+pub(crate) fn with_its_file(line: &str) -> Option<(Process, &str)> {
+    let (id, rest) = line.strip_prefix("/proc/")?.split_once('/')?;
+    let (file, line) = rest.split_once(':')?;
+    let process = Process::Id(id.parse().ok()?);
+    (["numa_maps", "status"].contains(&file) && !line.trim().is_empty()).then_some((process, line))
+}
+
+/// Whether a command prints only some lines of a file of a process.
+pub(crate) fn is_of_part(command: &str) -> bool {
+    const PROGRAMS: [&str; 6] = ["awk", "egrep", "grep", "head", "sed", "tail"];
+    let is_maps = command.contains("/numa_maps");
+    let mut words = command.split([' ', '|', ';']);
+    is_maps && words.any(|word| PROGRAMS.contains(&word))
+}
+
 fn process(rest: &str) -> Option<Process> {
     let (process, file) = match rest.strip_prefix("$(") {
         Some(command) => {

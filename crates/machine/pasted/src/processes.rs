@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{NodeId, NodeSet};
 
 use crate::line;
-use crate::process_line::Process;
+use crate::process_line::{self, Process};
 
 /// What texts say of one process.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Processes {
 
 impl Processes {
     /// What follows is about this one.
-    pub(crate) fn name(&mut self, process: Process) {
+    fn name(&mut self, process: Process) {
         let known = self.places.get(&process).copied();
         let at = known.unwrap_or_else(|| {
             self.places.insert(process.clone(), self.all.len());
@@ -44,6 +44,32 @@ impl Processes {
         });
         self.all[at].is_complete = !self.all[at].numa_maps.is_empty();
         self.current = Some(at);
+    }
+
+    /// A line without the file that grep -H put before it, whose process it is about.
+    pub(crate) fn without_file(&mut self, line: String) -> String {
+        let Some((process, rest)) = process_line::with_its_file(&line) else {
+            return line;
+        };
+        let current = self.current.and_then(|at| self.all[at].process.as_ref());
+        if current != Some(&process) {
+            self.name(process);
+        }
+        rest.trim().to_owned()
+    }
+
+    /// What follows is what a command shows of this process; of an unknown one it is `None`.
+    pub(crate) fn shown_by(&mut self, command: &str, process: Option<Process>, place: &str) {
+        match process {
+            Some(process) => self.name(process),
+            None => self.forget(),
+        }
+        if process_line::is_of_part(command) {
+            self.remarks.push(format!(
+                "the command at {place} prints only some lines of numa_maps: what is said of that \
+                 process is of these"
+            ));
+        }
     }
 
     /// Nothing that follows is about the last one.

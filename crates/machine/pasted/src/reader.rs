@@ -97,7 +97,10 @@ impl Reader {
     }
 
     fn line(&mut self, raw: &str, place: &str) -> Result<(), Error> {
-        let cleaned = clean(raw);
+        let mut cleaned = clean(raw);
+        if !matches!(self.state, State::File(..)) {
+            cleaned = self.processes.without_file(cleaned);
+        }
         let said = line::read(&cleaned);
         if let ([Line::File(path)], false) = (&said[..], self.is_whole_file) {
             self.end_of_state()?;
@@ -254,8 +257,7 @@ impl Reader {
                 self.part("numa_maps", place);
                 self.processes.numa_maps(line, place);
             }
-            Line::OfProcess(Some(process)) => self.processes.name(process),
-            Line::OfProcess(None) => self.processes.forget(),
+            Line::OfProcess(process) => self.processes.shown_by(line, process, place),
             Line::NotUsed(what) => self.part(&format!("{what}: not used"), place),
             Line::NodeColumns(nodes, in_mb) => self.state = State::Table(Columns { nodes, in_mb }),
             Line::File(_) => {}

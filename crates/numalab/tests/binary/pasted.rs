@@ -495,3 +495,29 @@ fn a_process_without_an_id_gets_none_in_commands() {
     // What numactl prints has no file cache, so that nobody knows how much room there is.
     assert_eq!(plan["no_room"], serde_json::json!([]), "{plan:#}");
 }
+
+#[test]
+fn files_that_grep_names_are_told_apart_and_a_part_of_one_is_said() {
+    let laboratory = Laboratory::new();
+    let text = two_nodes(64_000)
+        + "$ grep -i allowed_list /proc/934/status /proc/1000/status\n\
+           /proc/934/status:Cpus_allowed_list:\t0-3\n\
+           /proc/934/status:Mems_allowed_list:\t0-1\n\
+           /proc/1000/status:Cpus_allowed_list:\t4-7\n\
+           /proc/1000/status:Mems_allowed_list:\t0-1\n\
+           $ grep anon= /proc/934/numa_maps\n\
+           7f1000000000 default anon=1000000 dirty=1000000 N1=1000000 kernelpagesize_kB=4\n";
+    let text = text
+        .lines()
+        .map(|line| format!("+{line}\n"))
+        .collect::<String>();
+    let found = doctor(&laboratory, &text);
+    let far = finding(&found, "memory-far");
+    let evidence = far["evidence"].to_string();
+    assert!(evidence.contains("Cpus_allowed_list 0-3"), "{far:#}");
+    let remarks = found["read_from"]["remarks"].to_string();
+    assert!(
+        remarks.contains("prints only some lines of numa_maps"),
+        "{remarks}"
+    );
+}
