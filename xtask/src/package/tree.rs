@@ -21,6 +21,10 @@ const FILES: &[(&str, &str)] = &[
         "share/numalab/grafana-dashboard.json",
     ),
     (
+        "packaging/numalab-rules.yml",
+        "share/numalab/numalab-rules.yml",
+    ),
+    (
         "packaging/numalab-metrics.service",
         "lib/systemd/system/numalab-metrics.service",
     ),

@@ -111,6 +111,40 @@ fn promtool_has_nothing_to_say_about_the_metrics() {
     }
 }
 
+#[test]
+fn each_alert_fires_when_it_should_and_not_before() {
+    let test = "each_alert_fires_when_it_should_and_not_before";
+    let Some(promtool) = program(test, "promtool") else {
+        return;
+    };
+    let packaging = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging");
+    let read = |name: &str| fs::read_to_string(format!("{packaging}/{name}")).unwrap();
+    let (rules, tests) = (read("numalab-rules.yml"), read("numalab-rules-test.yml"));
+    for alert in rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+    {
+        assert!(
+            tests.contains(&format!("alertname: {alert}\n")),
+            "{alert} has no test"
+        );
+    }
+    // What no command writes would never fire.
+    let metrics = serve::METRICS;
+    for word in rules.split(|it: char| !it.is_ascii_alphanumeric() && it != '_') {
+        let is_known = metrics.iter().any(|metric| metric.name == word);
+        assert!(
+            is_known || !word.starts_with("numalab_"),
+            "no metric is called {word}"
+        );
+    }
+    let mut command = Command::new(promtool);
+    command.args(["test", "rules", "numalab-rules-test.yml"]);
+    let tested = command.current_dir(packaging).output().unwrap();
+    let said = String::from_utf8_lossy(&[tested.stdout, tested.stderr].concat()).into_owned();
+    assert!(tested.status.success(), "{said}");
+}
+
 /// Asks Prometheus for a metric; returns its series.
 fn query(port: u16, metric: &str) -> Vec<Value> {
     let url = format!("http://127.0.0.1:{port}/api/v1/query?query={metric}");
