@@ -287,9 +287,11 @@ pub(crate) struct DoctorArguments {
     /// Exit with code 7 if a finding is at least this severe.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
-    /// Say whether this cure is in force, for memory that exists and for memory that comes later:
-    /// near-cpus, or interleave=0-3, as the plan names it. Exit with code 6 if it is not.
-    #[arg(long, value_name = "CURE", requires = "target")]
+    /// Say whether a plan is in force, for memory that exists and for memory that comes later: its
+    /// cure, such as near-cpus or interleave=0-3, or the file numalab-plan.txt that --emit wrote.
+    /// Exit with code 6 if it is not.
+    #[arg(long, value_name = "CURE|FILE", requires = "target")]
+    #[arg(value_parser = crate::plan_file::cure)]
     pub verify: Option<Destination>,
     /// After showing the plan, do what it says to do now; `numalab undo` takes it back. What is for
     /// good is left to you.

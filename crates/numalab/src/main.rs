@@ -32,6 +32,7 @@ mod output;
 mod packaged_texts;
 mod pasted;
 mod placement_arguments;
+mod plan_file;
 mod progress;
 mod requested_files;
 mod run_arguments;

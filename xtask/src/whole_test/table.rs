@@ -56,6 +56,7 @@ pub(crate) const BOOTS: &[Boot] = &[
         "four-node-ring",
         &[
             "kernel_agrees::",
+            "guests::cured_unit::",
             "guests::cures::",
             "guests::firmware_table::a_table_",
             "guests::group_systemd::",
@@ -241,6 +242,7 @@ pub(crate) const LONG: &[Long] = &[
     long("two-node", "watching::", 75),
     long("two-node-backports", "", 60),
     long("two-node-oldstable", "", 110),
+    long("four-node-ring", "guests::cured_unit::", 60),
     long("four-node-ring", "guests::cures::a_heap_", 60),
     long("four-node-ring", "guests::cures::a_mariadb_", 60),
     long("four-node-ring", "guests::cures::a_postgres_", 90),

@@ -45,11 +45,43 @@ pub fn of_file(root: &Root, path: &Path) -> Result<Option<NodeId>, Error> {
         true => metadata.rdev(),
         false => metadata.dev(),
     };
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let directory = format!("sys/dev/block/{major}:{minor}");
-    root.require(&directory)?;
+    of_device_number(root, (rustix::fs::major(device), rustix::fs::minor(device)))
+}
+
+/// The node of the block device with this number (major, minor).
+///
+/// # Errors
+/// When there is no such device: file systems without one have a number of their own.
+pub fn of_device_number(root: &Root, (major, minor): (u32, u32)) -> Result<Option<NodeId>, Error> {
+    of_block_device(root, &format!("sys/dev/block/{major}:{minor}"), STACKED_MAX)
+}
+
+/// Devices on devices: LVM on RAID on partitions is three.
+const STACKED_MAX: usize = 8;
+
+/// The node of a block device, by its directory: of the devices it is made of (logical volumes,
+/// RAID), if they agree.
+fn of_block_device(root: &Root, directory: &str, deeper: usize) -> Result<Option<NodeId>, Error> {
+    root.require(directory)?;
+    let slaves = format!("{directory}/slaves");
+    let parts = match deeper {
+        0 => Vec::new(),
+        _ => root.entries(&slaves)?.unwrap_or_default(),
+    };
+    if !parts.is_empty() {
+        let mut nodes = Vec::new();
+        for part in parts {
+            nodes.push(of_block_device(
+                root,
+                &format!("{slaves}/{part}"),
+                deeper - 1,
+            )?);
+        }
+        let first = nodes[0];
+        return Ok(first.filter(|_| nodes.iter().all(|node| *node == first)));
+    }
     // For a partition, the disk is the directory above.
-    for disk in [directory.clone(), format!("{directory}/..")] {
+    for disk in [directory.to_owned(), format!("{directory}/..")] {
         if let Some(node) = of_directory(root, &format!("{disk}/device"))? {
             return Ok(Some(node));
         }
@@ -73,8 +105,32 @@ fn of_directory(root: &Root, directory: &str) -> Result<Option<NodeId>, Error> {
 mod tests {
     use model::NodeId;
 
-    use super::{of_file, of_network_device, of_pci_device};
+    use super::{STACKED_MAX, of_block_device, of_file, of_network_device, of_pci_device};
     use crate::Root;
+
+    #[test]
+    fn a_stack_of_devices_is_where_all_of_them_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = |path: &str, node: &str| {
+            let path = directory
+                .path()
+                .join(format!("sys/dev/block/{path}/device"));
+            std::fs::create_dir_all(&path).unwrap();
+            std::fs::write(path.join("numa_node"), node).unwrap();
+        };
+        disk("8:0", "1\n");
+        // A volume on two RAIDs, one of which has a disk elsewhere.
+        disk("253:0/slaves/md0/slaves/sda", "1\n");
+        disk("253:1/slaves/md0/slaves/sda", "1\n");
+        disk("253:1/slaves/md1/slaves/sdb", "0\n");
+        let root = Root::at(directory.path()).unwrap();
+        let node = |device: &str| {
+            of_block_device(&root, &format!("sys/dev/block/{device}"), STACKED_MAX).unwrap()
+        };
+        assert_eq!(node("8:0"), Some(NodeId(1)));
+        assert_eq!(node("253:0"), Some(NodeId(1)));
+        assert_eq!(node("253:1"), None);
+    }
 
     #[test]
     fn the_node_of_a_device_is_that_of_what_it_is_attached_to() {

@@ -58,6 +58,7 @@ pub mod proc_cpu_times;
 pub mod proc_cpuinfo;
 pub mod proc_maps;
 pub mod proc_meminfo;
+pub mod proc_mounts;
 pub mod proc_net_tcp;
 pub mod proc_net_unix;
 pub mod proc_pressure;

@@ -18,6 +18,7 @@ mod cpuset_forbids;
 mod cpuset_narrower_than_policy;
 mod cyclops;
 mod demotion_leaves_cpuset;
+mod devices_far;
 mod devices_on_one_node;
 mod distances_asymmetric;
 mod distances_flat;
@@ -112,6 +113,7 @@ pub const FINDINGS: &[Row] = &[
     flat_latency::ROW,
     unsteady::ROW,
     not_fit::ROW,
+    devices_far::ROW,
     devices_on_one_node::ROW,
     numa_balancing::ROW,
     balancing_in_vain::ROW,

@@ -31,11 +31,10 @@ pub struct MoveRate {
     pub least: f64,
     /// In the fastest one.
     pub most: f64,
-    /// How many times the memory was mapped: each page table that has a page is changed with it.
-    pub mappings: usize,
 }
 
-/// The rate for memory that is mapped so many times; `None` where this process may not use two
+/// The rate for memory that is mapped so many times, since each page table that has a page is
+/// changed with it; `None` where this process may not use two
 /// nodes, or may not move pages.
 pub fn own_rate(root: &Root, topology: &Topology, mappings: usize) -> Option<MoveRate> {
     let allowed = proc_status::allowed(root, std::process::id()).ok()?;
@@ -80,7 +79,6 @@ pub fn own_rate(root: &Root, topology: &Topology, mappings: usize) -> Option<Mov
     Some(MoveRate {
         least: rates.clone().min_by(f64::total_cmp)?,
         most: rates.max_by(f64::total_cmp)?,
-        mappings,
     })
 }
 

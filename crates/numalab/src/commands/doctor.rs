@@ -1,8 +1,6 @@
 //! `numalab doctor`: diagnoses this machine, and the memory of a database on it; `--apply` does
 //! what its plan says to do now.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use experiment::memory;
@@ -25,7 +23,7 @@ use crate::failure::Failure;
 use crate::pasted::PastedMachine;
 use crate::sample_seed::SAMPLE_SEED;
 use crate::state_folder::StateFolder;
-use crate::{machine, output, target};
+use crate::{machine, output, plan_file, target};
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
@@ -58,7 +56,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         ))?;
     }
     if let Some(folder) = &arguments.emit {
-        emit(folder, &diagnosis)?;
+        plan_file::emit(folder, &diagnosis)?;
     }
     if let (true, Some(target)) = (arguments.apply, &arguments.target) {
         return apply(target, &diagnosis);
@@ -231,42 +229,6 @@ fn inspect_pasted(
     let options = Options::default();
     let residency = residency::inspect_members(root, &target, members, topology, &options)?;
     Ok(Some(residency))
-}
-
-/// The file with the whole plan, beside the files that it is about.
-const PLAN: &str = "numalab-plan.txt";
-
-/// Writes the files of the plan below a folder, at their own paths. What is there already is not
-/// overwritten: an administrator may have written it.
-fn emit(folder: &Path, diagnosis: &Diagnosis) -> Result<(), Failure> {
-    let Some(plan) = &diagnosis.plan else {
-        output::talk("there is no plan: nothing is written");
-        return Ok(());
-    };
-    let plain = report::TextOptions::default();
-    let text = report::cure_plan_text(plan, &plain);
-    let mut files = vec![(PathBuf::from(PLAN), &text, String::new())];
-    for file in &plan.files {
-        let path = Path::new(&file.path).components().skip(1).collect();
-        files.push((path, &file.text, format!("; then: {}", file.then)));
-    }
-    for (path, text, then) in files {
-        let path = folder.join(path);
-        let refused = |cause: std::io::Error| {
-            let message = format!("cannot write {}: {cause}", path.display());
-            Failure::new(ExitCode::Usage, message).advise("name a new or an empty directory")
-        };
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(refused)?;
-        }
-        let mut file = File::create_new(&path).map_err(refused)?;
-        file.write_all(text.as_bytes()).map_err(refused)?;
-        output::talk(&format!("wrote {}{then}", path.display()));
-    }
-    if plan.files.is_empty() {
-        output::talk("the plan has no file for good: its lines say what is left to do");
-    }
-    Ok(())
 }
 
 /// Moves memory as the plan says. Whether it still fits is checked again by the move itself.

@@ -5,8 +5,10 @@
 mod balance_of_postgres;
 mod bandwidth;
 mod capabilities;
+mod cured_unit;
 mod cures;
 mod doctor;
+mod doctor_screens;
 mod firmware_table;
 mod group_systemd;
 mod held;

@@ -44,8 +44,7 @@ pub fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
     ] {
         let mut start = name;
         for line in lines {
-            // Commands are not wrapped, so that they can be copied.
-            text.push_str(&format!("  {start:<10}{}\n", plain(line)));
+            text.push_str(&options.typed(&format!("  {start:<10}"), line));
             start = "";
         }
     }

@@ -6,30 +6,56 @@ use model::{Coverage, Diagnosis, Finding, Severity, Threads, counted};
 use crate::cure_plan_text::{cure_plan_text, in_force_text};
 use crate::findings_text::{Detail, findings_text};
 use crate::reading_text::{fetch_text, reading_text};
-use crate::residency_threads::residency_threads;
+use crate::residency_threads::{counted_threads, residency_threads};
 use crate::run_style::{Style, TextOptions};
 
+/// The lines of a screen.
+const SCREEN_LINES: usize = 40;
+
 /// Formats what the doctor found and the plan, after the threads of the target by role. In full, it
-/// says all of what is for information, too, and names every check.
+/// says all of what is for information, too, and names every check; else it is one screen if it
+/// can: then the threads are counted, and of several problems the least severe have a line each.
 pub fn doctor_text(
     diagnosis: &Diagnosis,
     threads: Option<&Threads>,
     is_full: bool,
     options: &TextOptions,
 ) -> String {
-    let reading = diagnosis.read_from.as_ref();
+    if is_full {
+        let whole = diagnosis.findings.len();
+        let threads = residency_threads(threads, options);
+        return text_of(diagnosis, &threads, (whole, is_full), options);
+    }
     // The most severe come first; what is for information alone has a line each.
-    let is_severe = |it: &Finding| it.severity > Severity::Info;
-    let count = diagnosis.findings.iter().filter(|it| is_severe(it)).count();
-    let (severe, rest) = diagnosis.findings.split_at(count);
-    let rest_in = if is_full { Detail::Full } else { Detail::Short };
+    let is_severe = |it: &&Finding| it.severity > Severity::Info;
+    let severe = diagnosis.findings.iter().filter(is_severe).count();
+    let shown = |threads: &str, whole| text_of(diagnosis, threads, (whole, is_full), options);
+    let mut text = shown(&residency_threads(threads, options), severe);
+    let counted = counted_threads(threads, options);
+    let mut whole = severe;
+    while text.lines().count() > SCREEN_LINES && whole > 0 {
+        text = shown(&counted, whole);
+        whole -= 1;
+    }
+    text
+}
+
+/// The text with so many findings in whole, and all if it is in full.
+fn text_of(
+    diagnosis: &Diagnosis,
+    threads: &str,
+    (whole, is_full): (usize, bool),
+    options: &TextOptions,
+) -> String {
+    let reading = diagnosis.read_from.as_ref();
+    let (whole, rest) = diagnosis.findings.split_at(whole);
     let mut parts = vec![
         reading_text(reading, options),
-        residency_threads(threads, options),
-        findings_text(severe, Detail::Full, options),
-        findings_text(rest, rest_in, options),
+        threads.to_owned(),
+        findings_text(whole, Detail::Full, options),
+        findings_text(rest, Detail::Short, options),
     ];
-    if !is_full && !rest.is_empty() {
+    if !rest.is_empty() {
         let more = "(--full shows their evidence, cost and fix)";
         let shown = options.paragraph("         ", more, Style::Usual);
         parts
@@ -110,6 +136,35 @@ mod tests {
     use model::Finding;
 
     use super::*;
+
+    #[test]
+    fn what_has_no_room_on_a_screen_has_a_line_and_the_worst_stays_whole() {
+        let finding = |id: &str, severity| Finding {
+            id: id.to_owned(),
+            severity,
+            fix: vec!["a command".to_owned(); 10],
+            ..Finding::default()
+        };
+        let of = |warnings: usize| {
+            let mut findings = vec![finding("the-worst", Severity::Error)];
+            findings.extend((0..warnings).map(|_| finding("other", Severity::Warning)));
+            let diagnosis = Diagnosis {
+                findings,
+                ..Diagnosis::default()
+            };
+            let text = |is_full| doctor_text(&diagnosis, None, is_full, &TextOptions::default());
+            (text(false), text(true))
+        };
+        let (short, _) = of(2);
+        assert_eq!(short.matches("warning: other\n").count(), 2, "{short}");
+        let (short, full) = of(6);
+        assert!(full.lines().count() > SCREEN_LINES, "{full}");
+        assert!(short.lines().count() <= SCREEN_LINES, "{short}");
+        assert!(short.starts_with("error: the-worst\n"), "{short}");
+        assert!(short.contains("warning: other\n"), "{short}");
+        assert!(short.contains("warning  other:\n"), "{short}");
+        assert!(short.contains("(--full shows"), "{short}");
+    }
 
     #[test]
     fn the_end_says_how_many_checks_were_made() {

@@ -88,13 +88,12 @@ fn full(finding: &Finding, options: &TextOptions) -> String {
         text.push_str(&options.paragraph("  cost      ", &cost, Style::Usual));
     }
     for (index, line) in finding.fix.iter().enumerate() {
-        // Commands are not wrapped, so that they can be copied.
         let start = if index == 0 {
             "  fix       "
         } else {
             "            "
         };
-        text.push_str(&format!("{start}{}\n", plain(line)));
+        text.push_str(&options.typed(start, line));
     }
     text
 }

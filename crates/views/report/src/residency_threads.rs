@@ -44,11 +44,28 @@ pub(crate) fn residency_threads(threads: Option<&Threads>, options: &TextOptions
         ];
         table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
     }
-    let mut text = options.heading("Threads by role") + &table.text(options);
+    let mut text = match threads.roles.is_empty() {
+        true => String::new(),
+        false => options.heading("Threads by role") + &table.text(options),
+    };
     for sentence in sentences(threads) {
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
     text
+}
+
+/// How many threads there are, where the table of them has no room.
+pub(crate) fn counted_threads(threads: Option<&Threads>, options: &TextOptions) -> String {
+    let Some(threads) = threads.filter(|threads| are_worth_a_table(threads)) else {
+        return String::new();
+    };
+    let all: u32 = threads.roles.iter().map(|role| role.threads).sum();
+    let counted = format!(
+        "{} in {} (--full shows them)",
+        counted(all, "thread"),
+        counted(threads.roles.len(), "role")
+    );
+    options.paragraph("", &counted, Style::Usual)
 }
 
 /// Whether a process has several threads, or some thread is missing.
@@ -121,7 +138,9 @@ fn sentences(threads: &Threads) -> Vec<String> {
         .flat_map(|role| role.memory_nodes_allowed.iter())
         .collect();
     let narrower = |role: &&ThreadRole| role.memory_nodes_allowed != lists;
-    sentences.push(format!("memory may be on {}", node_words(&lists)));
+    if !lists.is_empty() {
+        sentences.push(format!("memory may be on {}", node_words(&lists)));
+    }
     for role in threads.roles.iter().filter(narrower).take(POLICIES_MAX) {
         let (what, nodes) = (plain(&words(role)), &role.memory_nodes_allowed);
         sentences.push(format!("{what}: only on {}", node_words(nodes)));

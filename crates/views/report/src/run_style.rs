@@ -101,6 +101,26 @@ impl TextOptions {
         shown
     }
 
+    /// A line to type after `start`, in one piece so that it can be copied; a remark, which begins
+    /// with `#`, is wrapped into several.
+    pub(crate) fn typed(&self, start: &str, line: &str) -> String {
+        let indent = start.width();
+        let lines = match line.strip_prefix("# ") {
+            None => vec![plain(line)],
+            Some(remark) => {
+                let room = self.columns().saturating_sub(indent + "# ".len());
+                let broken = broken(&plain(remark), room.max(WIDTH_MIN / 2)).into_iter();
+                broken.map(|line| format!("# {line}")).collect()
+            }
+        };
+        let mut shown = String::new();
+        for (index, line) in lines.iter().enumerate() {
+            let before = if index == 0 { start } else { "" };
+            shown.push_str(&format!("{before:indent$}{line}\n"));
+        }
+        shown
+    }
+
     /// Formats rows of names and values under a heading.
     pub(crate) fn facts(&self, heading: &str, facts: &[(&str, String, Style)]) -> String {
         let width = facts.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -205,6 +225,22 @@ mod tests {
         let expected = format!("{}\n{}\n", "x".repeat(40), "x".repeat(10));
         assert_eq!(options.paragraph("", &long, Style::Usual), expected);
         assert_eq!(options.paragraph("", "", Style::Usual), "\n");
+    }
+
+    #[test]
+    fn a_remark_is_wrapped_into_remarks_and_a_command_stays_whole() {
+        let options = TextOptions {
+            width: 40,
+            color: false,
+        };
+        let command = "numalab move postgres:/var/lib/postgresql --to near-cpus";
+        assert_eq!(
+            options.typed("  now  ", command),
+            format!("  now  {command}\n")
+        );
+        let remark = "# restart the server with that, and look again";
+        let expected = "  now  # restart the server with that,\n       # and look again\n";
+        assert_eq!(options.typed("  now  ", remark), expected);
     }
 
     #[test]

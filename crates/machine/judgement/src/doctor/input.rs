@@ -11,7 +11,7 @@ use model::{
 };
 
 use super::memory::shared;
-use super::placed_by;
+use super::{devices, placed_by};
 use placement::evidence::policy_of_process;
 use relocation::MoveRate;
 
@@ -44,6 +44,9 @@ pub struct DoctorInput {
     pub residency: Option<Residency>,
     /// The servers of the target, or of the machine, if there are several: the memory of each.
     pub instances: Vec<Residency>,
+    /// Devices that the target uses, with their node: the disks of the directories in which its
+    /// processes work, and network devices that are up.
+    pub devices: BTreeMap<String, NodeId>,
     /// Allocation counters since boot, by node.
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.
@@ -133,6 +136,7 @@ impl DoctorInput {
         let ancestors = largest
             .iter()
             .flat_map(|pid| placed_by::of_ancestors(root, *pid));
+        input.devices = devices::of_target(root, &topology, residency.as_ref());
         input.placed_by = of_units.chain(ancestors).collect();
         input.topology = topology;
         input.residency = residency;

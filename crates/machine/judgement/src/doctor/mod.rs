@@ -2,6 +2,7 @@
 
 pub(crate) mod cpu_lists;
 pub(crate) mod cure;
+mod devices;
 pub(crate) mod distances;
 pub(crate) mod far_cache;
 pub(crate) mod innodb_pool;

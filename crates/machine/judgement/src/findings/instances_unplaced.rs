@@ -92,8 +92,7 @@ fn placed(input: &DoctorInput, homed: &Homed<'_>) -> Vec<String> {
     let target = shell_word(&instance.target);
     let cpus = &node.cpus;
     let mut lines = vec![format!(
-        "# {target} on node {home}, if its {} CPUs are enough for it:",
-        cpus.len()
+        "# {target} on node {home}, if its CPUs {cpus} are enough for it:"
     )];
     if !homed.runs_at_home() {
         let pids = instance.processes.iter().take(PROCESSES_MAX);
@@ -107,7 +106,7 @@ fn placed(input: &DoctorInput, homed: &Homed<'_>) -> Vec<String> {
             lines.push(format!("# back: the same with {old}"));
         }
         let more = instance.processes.len().saturating_sub(PROCESSES_MAX);
-        lines.extend((more > 0).then(|| format!("# and so on for its other {more} processes")));
+        lines.extend((more > 0).then(|| format!("# and so on for its other processes ({more})")));
     }
     if own_memory(instance)
         .iter()
@@ -195,7 +194,7 @@ mod tests {
              none of its accesses would be remote"
         );
         let expected = [
-            "# redis:1 on node 0, if its 1 CPUs are enough for it:",
+            "# redis:1 on node 0, if its CPUs 0 are enough for it:",
             "taskset --all-tasks --cpu-list --pid 0 7",
             "# back: the same with 1",
             "# for good: numactl --cpunodebind=0 --localalloc COMMAND",

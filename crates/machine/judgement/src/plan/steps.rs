@@ -125,14 +125,9 @@ fn time(input: &DoctorInput, bytes: u64) -> String {
         true => least,
         false => format!("{least} to {most}"),
     };
-    let mappings = match rate.mappings {
-        1 => "once".to_owned(),
-        mappings => format!("{mappings} times"),
-    };
     format!(
-        "{time} for {}, measured here on memory mapped {mappings}; longer while CPUs are busy: \
-         `numalab move` measures it on the first MiB of the target, and says what is left",
-        ByteSize(bytes),
+        "{time} for {}, as measured here; longer while CPUs are busy",
+        ByteSize(bytes)
     )
 }
 

@@ -10,6 +10,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::doctor_screens::is_one_screen;
 use super::holder::{Holder, cpus_of, use_cpus};
 use super::kernel_setting::{KernelSettings, pages_stay_where_they_are};
 use super::numa_maps;
@@ -121,6 +122,7 @@ fn is_cured(
     let what = format!("{server}, {}", how.words());
     let before = share_on(pids, 0);
     assert!(before > 1.0 - 2.0 * EQUAL, "{what}: {before} on node 0");
+    is_one_screen(laboratory, &format!("{nodes} nodes, {what}"), target);
     let diagnosis = laboratory.document(&["doctor", target, "--json"]);
     let ids = diagnosis["findings"].as_array().unwrap().iter();
     let ids: Vec<_> = ids.map(|it| it["id"].as_str().unwrap()).collect();
@@ -263,10 +265,22 @@ fn a_new_one_is_near(laboratory: &Laboratory, pid: &str, last: usize) {
 /// `--apply` does what the plan says to do now, until undo; then there is no plan left to apply.
 #[track_caller]
 fn is_applied_once(laboratory: &Laboratory, pids: &[String], last: usize) {
+    let folder = laboratory.folder().join("plan");
+    let folder = folder.to_str().unwrap();
+    let emitted = ["doctor", &pids[0], "--emit", folder];
+    laboratory.run(&emitted).with_code(0);
     let words = ["doctor", &pids[0], "--apply"];
     let applied = laboratory.run(&words).with_code(0);
     assert!(applied.stdout.contains("plan: move "), "{}", applied.stdout);
     assert!(share_on(pids, last) > 1.0 - 2.0 * EQUAL);
+    // The file of the plan stands for its cure; what comes later has its old policy.
+    let plan = format!("{folder}/numalab-plan.txt");
+    let verified = laboratory.run(&["doctor", &pids[0], "--verify", &plan]);
+    let said = verified.with_code(6).stdout;
+    assert!(
+        said.contains("near-cpus: in force for memory that exists"),
+        "{said}"
+    );
     let again = laboratory.run(&words).with_code(0);
     assert!(
         again.stderr.contains("there is no plan"),

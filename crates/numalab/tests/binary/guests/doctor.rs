@@ -130,7 +130,7 @@ fn a_cyclops_is_found_until_it_is_moved() {
     let balancing = fs::read_to_string("/proc/sys/kernel/numa_balancing").unwrap();
     found.says("balancing-in-vain", balancing.trim() != "0");
     let text = found.0.to_string();
-    let is_measured = text.contains(", measured here on memory mapped ");
+    let is_measured = text.contains(", as measured here");
     assert!(is_measured, "how long the move takes, in {text}");
     laboratory.script(&found.fix("numalab move ")).with_code(0);
     Diagnosis::of(&laboratory, Some(&cyclops)).finds_nothing_about_memory();
