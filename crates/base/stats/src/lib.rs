@@ -4,6 +4,7 @@
 //! Functions that cannot answer (too few values, NaN, infinity) return `None`; none panics.
 #![forbid(unsafe_code)]
 
+mod betting;
 mod bootstrap;
 mod comparison;
 mod depletion;
@@ -18,6 +19,7 @@ mod steady;
 mod sweep;
 mod warm_up;
 
+pub use betting::{Betting, betting_interval, effect, ln_wealth};
 pub use bootstrap::ratio_interval;
 pub use comparison::{ratio_of_cases, ratio_of_pairs};
 pub use depletion::{Depletion, depletion};
