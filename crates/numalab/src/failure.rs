@@ -52,7 +52,8 @@ impl From<placement::Error> for Failure {
             placement::Error::Change(error) => return error.into(),
             _ if error.is_permission() => ExitCode::NotPermitted,
             placement::Error::Group { .. } => ExitCode::Usage,
-            placement::Error::GroupNotHonoured { .. } => ExitCode::PlacementNotHonoured,
+            placement::Error::GroupNotHonoured { .. }
+            | placement::Error::CpusNotHonoured { .. } => ExitCode::PlacementNotHonoured,
             _ => ExitCode::MachineCannot,
         };
         let failure = Failure::new(exit_code, error.to_string());

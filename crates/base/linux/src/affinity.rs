@@ -18,7 +18,18 @@ pub fn bind_this_thread(cpus: &CpuSet) -> Result<(), SystemCallError> {
     bind_process(0, cpus)
 }
 
-/// Binds the first thread of process `pid` (0: the calling thread) to `cpus`.
+/// Lets the thread with this id use every CPU that its cpuset has, also those that it gets later.
+///
+/// # Errors
+/// `ESRCH` when it has ended; `EPERM` when it belongs to another user.
+pub fn unbind_thread(tid: u32) -> Result<(), SystemCallError> {
+    // The kernel ignores bits beyond its own masks (kernel/sched/syscalls.c, `get_user_cpu_mask`).
+    let all = (0..MASK_WORDS as u32 * 64).map(CpuId).collect();
+    bind_process(tid, &all)
+}
+
+/// Binds the first thread of process `pid`, or the thread with that id (0: the calling thread), to
+/// `cpus`.
 ///
 /// # Errors
 /// `EINVAL` when none of the CPUs is online and allowed by the cpuset of the process; `EPERM` when
@@ -48,18 +59,26 @@ pub fn bind_process(pid: u32, cpus: &CpuSet) -> Result<(), SystemCallError> {
 /// # Errors
 /// Only when the kernel supports more than 8192 CPUs.
 pub fn of_this_thread() -> Result<CpuSet, SystemCallError> {
+    of_thread(0)
+}
+
+/// The CPUs that the thread with this id (0: the calling thread) may use.
+///
+/// # Errors
+/// `ESRCH` when it has ended; `EINVAL` when the kernel supports more than 8192 CPUs.
+pub fn of_thread(tid: u32) -> Result<CpuSet, SystemCallError> {
     let mut mask = vec![0u64; MASK_WORDS];
     // SAFETY: the kernel writes at most the stated number of bytes into `mask`.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_sched_getaffinity,
-            0,
+            tid,
             size_of_val(&mask[..]),
             mask.as_mut_ptr(),
         )
     };
     if answer < 0 {
-        return Err(SystemCallError::last("sched_getaffinity", "0"));
+        return Err(SystemCallError::last("sched_getaffinity", tid.to_string()));
     }
     Ok(bit_mask::to_set(&mask))
 }

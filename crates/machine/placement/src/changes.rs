@@ -8,6 +8,7 @@ use crate::interleave_weights::WeightsSet;
 use crate::kernel_file::FileWritten;
 use crate::mount_policy::MountPolicySet;
 use crate::pools::PoolResized;
+use crate::thread_cpus::ThreadsBound;
 
 /// The kinds of changes that placing programs makes.
 pub const CHANGES: &[Kind] = &[
@@ -19,4 +20,5 @@ pub const CHANGES: &[Kind] = &[
     Kind::of::<PoolResized>(),
     Kind::of::<MountPolicySet>(),
     Kind::of::<WeightsSet>(),
+    Kind::of::<ThreadsBound>(),
 ];

@@ -1,6 +1,6 @@
 //! What can go wrong when something is placed, or a placement is read back.
 
-use model::NodeId;
+use model::{CpuSet, NodeId};
 use residency::numa_maps::NumaMapsError;
 
 /// What can go wrong when something is placed, or a placement is read back.
@@ -20,6 +20,16 @@ pub enum Error {
     NoWeightOf {
         /// The node.
         node: NodeId,
+    },
+    /// A cpuset or another process leaves a thread other CPUs than those that it was bound to.
+    #[error("thread {tid} was bound to CPUs {cpus} and has {reached}, as its cpuset allows")]
+    CpusNotHonoured {
+        /// The thread.
+        tid: u32,
+        /// The CPUs requested.
+        cpus: CpuSet,
+        /// Those that it has.
+        reached: CpuSet,
     },
     /// No processor group can be created here.
     #[error("cannot use processor groups: {reason}")]

@@ -20,6 +20,7 @@ pub mod memory_limit;
 pub mod mount_policy;
 pub mod pool_reservations;
 pub mod pools;
+pub mod thread_cpus;
 
 pub use apply::{allocate_mapping, apply_to_this_process};
 pub use changes::CHANGES;
