@@ -71,6 +71,7 @@ pub mod proc_vmstat;
 pub mod proc_zoneinfo;
 pub mod process;
 pub mod process_activity;
+pub mod process_cpu_time;
 pub mod process_handle;
 pub mod process_memory;
 mod procmap_query;

@@ -6,13 +6,13 @@ use std::path::Path;
 use journal::Journal;
 use linux::Root;
 use model::{Relations, Residency, ServerKind, ServerSettings};
-use residency::instances::{Server, ServerTarget};
-use server::{Database, Error};
+use residency::instances::{Server, ServerTarget, Target};
+use server::{Database, Error, WorkCounters};
 
 use crate::cluster::Cluster;
 use crate::installation;
 use crate::kind::KIND;
-use crate::{relations, running_settings};
+use crate::{relations, running_settings, work};
 
 /// The servers that targets of ours name.
 const OURS: Server = Server::MariaDb;
@@ -56,6 +56,14 @@ impl Database for MariaDb {
     ) -> Option<Result<Relations, Error>> {
         let found = || relations::relations(&Root::live(), pid, residency, with_view);
         (target.server == OURS).then(|| found().map_err(Error::from))
+    }
+
+    fn work(&self, target: &Target, pid: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
+        let Target::Server(target) = target else {
+            return None;
+        };
+        let connect = || work::connect(pid).map_err(Error::from);
+        (target.server == OURS).then(connect)
     }
 
     /// A client sends each statement, so that a session also waits for that.

@@ -21,6 +21,7 @@ mod settings;
 mod status;
 mod tables;
 mod user;
+mod work;
 
 pub use database::MariaDb;
 pub use error::Error;

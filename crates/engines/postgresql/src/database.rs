@@ -4,12 +4,13 @@ use std::path::Path;
 
 use journal::Journal;
 use model::ServerKind;
-use server::{ConnectOrder, Connected, Database, Error};
+use residency::instances::Target;
+use server::{ConnectOrder, Connected, Database, Error, WorkCounters};
 
 use crate::cluster::Cluster;
 use crate::connected::ConnectedServer;
 use crate::kind::KIND;
-use crate::{Places, installation};
+use crate::{Places, installation, work};
 
 /// PostgreSQL, found in some places.
 #[derive(Clone, Debug)]
@@ -50,6 +51,13 @@ impl Database for PostgreSql {
             Ok(server) => Ok(Box::new(server)),
             Err(error) => Err(error.into()),
         })
+    }
+
+    fn work(&self, target: &Target, _: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
+        let Target::Postgres(data) = target else {
+            return None;
+        };
+        Some(work::connect(Path::new(data)).map_err(Error::from))
     }
 }
 

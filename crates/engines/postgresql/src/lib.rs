@@ -30,6 +30,7 @@ mod statement;
 mod surroundings;
 mod tables;
 mod version;
+mod work;
 
 pub use changes::CHANGES;
 pub use database::PostgreSql;

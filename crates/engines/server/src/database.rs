@@ -4,9 +4,9 @@ use std::path::Path;
 
 use journal::Journal;
 use model::{Relations, Residency, ServerKind, ServerSettings};
-use residency::instances::ServerTarget;
+use residency::instances::{ServerTarget, Target};
 
-use crate::{Error, Launcher, Loaded, ServerPlan};
+use crate::{Error, Launcher, Loaded, ServerPlan, WorkCounters};
 
 /// A database of which numalab can start servers, and measure running ones.
 pub trait Database {
@@ -36,6 +36,12 @@ pub trait Database {
     /// Asks a running server, the process `pid`, for its settings that matter for placement; `None`
     /// if the target does not name one of this database, or numalab asks for none.
     fn settings(&self, _target: &ServerTarget, _pid: u32) -> Option<Result<ServerSettings, Error>> {
+        None
+    }
+
+    /// Connects to a running server, the process `pid`, to read how much work it has done; `None`
+    /// if the target does not name one of this database.
+    fn work(&self, _target: &Target, _pid: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
         None
     }
 

@@ -24,6 +24,7 @@ mod socket;
 mod trial;
 mod user;
 mod window;
+mod work_counters;
 
 pub use cache::{CacheMemory, CacheRange};
 pub use calibration::{calibrate, sweep};
@@ -46,3 +47,4 @@ pub use session::{Call, Done, Listener, Mark, Opener, Session};
 pub use socket::{Address, HeldAddress, Socket};
 pub use trial::{TrialOf, measure};
 pub use user::{ServerUser, as_user_of, name_of_user};
+pub use work_counters::{WorkCounters, WorkDone};

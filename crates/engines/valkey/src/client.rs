@@ -51,6 +51,12 @@ impl Client {
         Ok(Self::of(socket))
     }
 
+    /// Gives the server as much time and as many bytes again for the answers that follow.
+    pub(crate) fn renew_limit(&mut self) {
+        let socket = self.stream.get_mut();
+        socket.limit(ANSWERS_WITHIN, ANSWERS_BYTES_MAX);
+    }
+
     fn of(socket: Socket) -> Self {
         Client {
             stream: BufReader::with_capacity(64 << 10, socket),

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use journal::Journal;
 use model::{ServerKind, ServerSettings};
-use residency::instances::ServerTarget;
-use server::{Database, Error};
+use residency::instances::{ServerTarget, Target};
+use server::{Database, Error, WorkCounters};
 
 use crate::cluster::{Cluster, server_user};
 use crate::error::of_server;
 use crate::installation::{self, Installation};
-use crate::settings;
+use crate::{settings, work};
 
 /// One of the two, by the name of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,13 @@ impl Database for Valkey {
 
     fn settings(&self, target: &ServerTarget, pid: u32) -> Option<Result<ServerSettings, Error>> {
         (target.word == self.kind.id()).then(|| settings::ask(self.kind, target, pid))
+    }
+
+    fn work(&self, target: &Target, pid: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
+        let Target::Server(target) = target else {
+            return None;
+        };
+        (target.word == self.kind.id()).then(|| work::connect(target, pid))
     }
 
     /// One thread of the server does the work of all sessions, and the client sends each command.

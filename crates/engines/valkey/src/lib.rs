@@ -17,5 +17,6 @@ mod scratch_server;
 mod session;
 mod settings;
 mod statistics;
+mod work;
 
 pub use database::Valkey;

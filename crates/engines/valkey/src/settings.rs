@@ -33,6 +33,25 @@ pub(crate) fn ask(
     target: &ServerTarget,
     pid: u32,
 ) -> Result<ServerSettings, Error> {
+    let values = asked(target, pid, values)?;
+    Ok(ServerSettings {
+        server,
+        pid,
+        source: "CONFIG GET",
+        values,
+    })
+}
+
+/// Connects to the server of a process, as the user of that process if this one is root, and has
+/// `work` ask it.
+///
+/// # Errors
+/// As [`ask`], and those of `work`.
+pub(crate) fn asked<T: Send>(
+    target: &ServerTarget,
+    pid: u32,
+    work: impl FnOnce(Client) -> Result<T, Error> + Send,
+) -> Result<T, Error> {
     let root = Root::live();
     let title = proc_stat::title(&root, pid);
     let title = title.map_err(|error| of_server(error.to_string()))?;
@@ -42,22 +61,20 @@ pub(crate) fn ask(
         ))
     })?;
     let address = address.hold()?;
-    let values = server::as_user_of(&root, pid, |_| values(&address, pid))?;
-    Ok(ServerSettings {
-        server,
-        pid,
-        source: "CONFIG GET",
-        values,
-    })
+    server::as_user_of(&root, pid, |_| work(connect(&address, pid)?))
 }
 
-fn values(address: &HeldAddress, pid: u32) -> Result<BTreeMap<String, String>, Error> {
+fn connect(address: &HeldAddress, pid: u32) -> Result<Client, Error> {
     let mut client = Client::connect_to(address)?;
     if let Some(password) = std::env::var_os(PASSWORD) {
         client.ask(&[b"AUTH", password.as_encoded_bytes()])?;
     }
     let answers = client.ask(&[b"INFO", b"server"]).map_err(refused)?;
     is_process(&answers, pid, address.address())?;
+    Ok(client)
+}
+
+fn values(mut client: Client) -> Result<BTreeMap<String, String>, Error> {
     let mut values = BTreeMap::new();
     for pattern in PATTERNS {
         let found = client.ask_all(&[b"CONFIG", b"GET", pattern.as_bytes()]);
@@ -69,7 +86,7 @@ fn values(address: &HeldAddress, pid: u32) -> Result<BTreeMap<String, String>, E
 }
 
 /// What to do where the server wants a password or hides a command.
-fn refused(error: Error) -> Error {
+pub(crate) fn refused(error: Error) -> Error {
     let said = error.to_string();
     match said.contains("NOAUTH") || said.contains("NOPERM") || said.contains("WRONGPASS") {
         true => not_permitted(said, "set REDISCLI_AUTH to the password, as for redis-cli"),

@@ -19,13 +19,19 @@ pub(crate) fn read(client: &mut Client) -> Result<Counters, Error> {
     parse(&client.ask(&[b"INFO", b"stats"])?)
 }
 
+/// A counter by its name.
+///
+/// # Errors
+/// When it is missing, or no number.
+pub(crate) fn count(text: &str, name: &str) -> Result<u64, Error> {
+    let mut lines = text.lines();
+    let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let count = found.and_then(|count| count.trim().parse::<u64>().ok());
+    count.ok_or_else(|| of_server(format!("INFO stats has no {name}")))
+}
+
 fn parse(text: &str) -> Result<Counters, Error> {
-    let count = |name: &str| {
-        let mut lines = text.lines();
-        let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let count = found.and_then(|count| count.trim().parse::<u64>().ok());
-        count.ok_or_else(|| of_server(format!("INFO stats has no {name}")))
-    };
+    let count = |name: &str| count(text, name);
     let mut from_outside: u64 = 0;
     for name in OUTSIDE {
         from_outside = from_outside.saturating_add(count(name)?);
