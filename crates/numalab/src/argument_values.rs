@@ -26,6 +26,15 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Parses `3%` or `3` as 0.03.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    match number.parse::<f64>() {
+        Ok(percent) if (0.1..=90.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("expected a percentage from 0.1 to 90, such as 3%".to_owned()),
+    }
+}
+
 /// Parses `local`, `all`, or the node of the CPU and the node of the memory as in `0:3`.
 pub(crate) fn curve_pairs(word: &str) -> Result<CurvePairs, String> {
     let id = |word: &str| {
@@ -65,7 +74,7 @@ mod tests {
     use experiment::memory::CurvePairs;
     use model::NodeId;
 
-    use super::{curve_pairs, seconds};
+    use super::{curve_pairs, percent, seconds};
 
     #[test]
     fn only_sensible_seconds_pass() {
@@ -76,6 +85,14 @@ mod tests {
             "", "x", "s", "m", "-1", "0", "inf", "NaN", "NaNs", "1h", "1e300m", "0.001",
         ] {
             assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn percentages_are_shares() {
+        assert_eq!((percent("3%"), percent("0.5")), (Ok(0.03), Ok(0.005)));
+        for text in ["", "%", "0", "-3%", "91", "3%%", "NaN", "inf"] {
+            assert!(percent(text).is_err(), "{text}");
         }
     }
 

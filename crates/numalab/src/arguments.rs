@@ -153,6 +153,12 @@ pub(crate) enum Command {
     /// memory for a while, and watched; `numalab undo` takes the pages back.
     #[command(after_help = "Example: numalab balance postgres:/data --for 300")]
     Balance(crate::commands::balance::BalanceArguments),
+    /// Try placements on the load that is running now, and take them back.
+    ///
+    /// What would a placement give this database? Windows of the current placement and of others
+    /// alternate in random order, until an interval tells; then everything is as before.
+    #[command(after_help = "Example: numalab try redis:6379 --to nodes:1+near-cpus")]
+    Try(Box<crate::commands::try_placement::TryArguments>),
     /// Compare two stored runs, or two cases of them.
     ///
     /// Is the second better than the first, by how much, and with what confidence?

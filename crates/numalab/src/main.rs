@@ -97,6 +97,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Pages(arguments) => commands::pages::run(&arguments),
         Command::Move(arguments) => commands::relocate::run(&arguments),
         Command::Balance(arguments) => commands::balance::run(&arguments),
+        Command::Try(arguments) => commands::try_placement::run(&arguments),
         Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),

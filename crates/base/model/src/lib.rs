@@ -39,6 +39,7 @@ mod snapshot;
 mod threads;
 mod time_model;
 mod topology;
+mod trying;
 mod work;
 mod work_document;
 mod working_set;
@@ -116,6 +117,7 @@ pub use topology::{
     CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings, MachineHugePages,
     MemoryRating, Node, NodeHugePages, NodesOfCpus, Topology,
 };
+pub use trying::{JudgedBy, TriedPlacement, TryEnd, TryLine, TryReport, TryVerdict, TryWindow};
 pub use work::{
     CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
     OwnMemory, OwnMemoryWork, ParallelScan, ServerReads, Stealing, StreamThreadPlan, StreamWork,

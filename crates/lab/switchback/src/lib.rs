@@ -1,0 +1,28 @@
+//! Tries placements on the load of a running target: pairs of windows whose order a coin decides,
+//! an interval that may be looked at after each, and everything taken back (docs/try.md).
+#![forbid(unsafe_code)]
+
+mod arm;
+mod attempt;
+mod cpu_time;
+mod error;
+mod live;
+mod load;
+mod noise;
+mod own_counters;
+mod sample;
+mod session;
+mod tried;
+mod watched;
+mod window;
+
+pub use attempt::{Asked, attempt};
+pub use error::Error;
+pub use live::{Live, Scene, bytes_to_move};
+pub use load::{Load, judge_by};
+pub use noise::{Noise, lead_in_s, noise};
+pub use own_counters::{command, file};
+pub use sample::{Halt, Sample, Subject, observe};
+pub use session::{Course, Outcome, session};
+pub use tried::Tried;
+pub use watched::Watched;

@@ -1,0 +1,120 @@
+//! Counters of work that a user names: what a program prints, or a file holds.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use server::{Error, WorkCounters, WorkDone};
+
+/// A counter has at most so many bytes.
+const BYTES_MAX: u64 = 4096;
+
+/// A counter that a command of the shell prints.
+pub fn command(command: String) -> Box<dyn WorkCounters> {
+    Box::new(Named(Source::Command(command)))
+}
+
+/// A counter in a file.
+pub fn file(path: PathBuf) -> Box<dyn WorkCounters> {
+    Box::new(Named(Source::File(path)))
+}
+
+struct Named(Source);
+
+enum Source {
+    Command(String),
+    File(PathBuf),
+}
+
+impl WorkCounters for Named {
+    fn unit(&self) -> &'static str {
+        "unit"
+    }
+
+    fn mix(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn read(&mut self) -> Result<WorkDone, Error> {
+        let (what, text) = match &self.0 {
+            Source::Command(command) => (command.clone(), output_of(command)),
+            Source::File(path) => (path.display().to_string(), content_of(path)),
+        };
+        let text = text.map_err(Error::io(format!("reading the counter of {what}")))?;
+        let first = text.lines().next().unwrap_or_default().trim();
+        let units = first.parse::<u64>().map_err(|_| {
+            let found: String = first.chars().take(80).collect();
+            let expected = format!("expected a whole number, found {found:?}");
+            Error::io(format!("reading the counter of {what}"))(io::Error::other(expected))
+        })?;
+        Ok(WorkDone { units, mix: None })
+    }
+}
+
+fn content_of(path: &PathBuf) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(BYTES_MAX)
+        .read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn output_of(command: &str) -> io::Result<String> {
+    let mut shell = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut text = String::new();
+    let output = shell.stdout.take().map(|it| it.take(BYTES_MAX));
+    let read = output.map_or(Ok(0), |mut output| output.read_to_string(&mut text));
+    let status = shell.wait()?;
+    read?;
+    match status.success() {
+        true => Ok(text),
+        false => Err(io::Error::other(format!("the command failed: {status}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(counters: &mut Box<dyn WorkCounters>, expected: Result<u64, &str>) {
+        match (counters.read(), expected) {
+            (Ok(done), Ok(expected)) => assert_eq!(done.units, expected),
+            (Err(error), Err(expected)) => {
+                let error = error.to_string();
+                assert!(error.contains(expected), "{error}");
+            }
+            (found, expected) => panic!("found {found:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_counter_is_a_whole_number() {
+        check(&mut command("echo ' 42 '; echo 7".to_owned()), Ok(42));
+        check(
+            &mut command("echo x".to_owned()),
+            Err("expected a whole number, found \"x\""),
+        );
+        check(
+            &mut command("exit 3".to_owned()),
+            Err("the command failed: exit status: 3"),
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("counter");
+        let mut counters = file(path.clone());
+        check(&mut counters, Err("No such file"));
+        for (text, expected) in [
+            ("18446744073709551615\n", Ok(u64::MAX)),
+            ("", Err("found \"\"")),
+            ("-1", Err("found \"-1\"")),
+            ("18446744073709551616", Err("expected a whole number")),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            check(&mut counters, expected);
+        }
+    }
+}

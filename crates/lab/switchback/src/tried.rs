@@ -1,0 +1,182 @@
+//! A placement that can be tried, as a user writes it: `current`, `near-cpus`, `cpus:0-3`,
+//! `nodes:1+near-cpus`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use model::{CpuSet, NodeSet, Topology};
+use placement::Destination;
+
+use crate::Error;
+
+/// A placement of a running target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// The CPUs of its threads; `None` leaves them as they are.
+    pub cpus: Option<Cpus>,
+    /// Where its memory goes; `None` leaves it where it is.
+    pub memory: Option<Destination>,
+}
+
+/// CPUs, as a user names them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// These.
+    These(CpuSet),
+    /// All of these nodes.
+    OfNodes(NodeSet),
+}
+
+const CURRENT: &str = "current";
+
+impl FromStr for Tried {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut tried = Tried::default();
+        if text == CURRENT {
+            return Ok(tried);
+        }
+        for part in text.split('+') {
+            if let Some(cpus) = cpus(part).transpose()? {
+                if tried.cpus.replace(cpus).is_some() {
+                    return Err(format!("{text} names CPUs twice"));
+                }
+                continue;
+            }
+            let memory = part.parse::<Destination>().map_err(|error| {
+                format!(
+                    "{part:?} is no placement: current, cpus:0-3, nodes:0,1, or a destination of \
+                     memory: {error}; two of them are joined with +, as in nodes:1+near-cpus"
+                )
+            })?;
+            if tried.memory.replace(memory).is_some() {
+                return Err(format!("{text} names two destinations of memory"));
+            }
+        }
+        Ok(tried)
+    }
+}
+
+/// `cpus:0-3` or `nodes:0,1`; `None` if the text begins otherwise.
+fn cpus(text: &str) -> Option<Result<Cpus, String>> {
+    let (word, list) = text.split_once(':')?;
+    let none = || Err(format!("{text:?} names none"));
+    match word {
+        "cpus" => Some(match list.parse::<CpuSet>() {
+            Ok(cpus) if cpus.is_empty() => none(),
+            Ok(cpus) => Ok(Cpus::These(cpus)),
+            Err(error) => Err(error.to_string()),
+        }),
+        "nodes" => Some(match list.parse::<NodeSet>() {
+            Ok(nodes) if nodes.is_empty() => none(),
+            Ok(nodes) => Ok(Cpus::OfNodes(nodes)),
+            Err(error) => Err(error.to_string()),
+        }),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.cpus, &self.memory) {
+            (None, None) => f.write_str(CURRENT),
+            (Some(cpus), None) => cpus.fmt(f),
+            (None, Some(memory)) => memory.fmt(f),
+            (Some(cpus), Some(memory)) => write!(f, "{cpus}+{memory}"),
+        }
+    }
+}
+
+impl fmt::Display for Cpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cpus::These(cpus) => write!(f, "cpus:{cpus}"),
+            Cpus::OfNodes(nodes) => write!(f, "nodes:{nodes}"),
+        }
+    }
+}
+
+impl Tried {
+    /// The CPUs on this machine; `None` where they stay as they are.
+    ///
+    /// # Errors
+    /// When one of them does not exist.
+    pub fn cpus_on(&self, topology: &Topology) -> Result<Option<CpuSet>, Error> {
+        let impossible = |reason: String| Error::Impossible {
+            placement: self.to_string(),
+            reason,
+        };
+        let of_node = |node: &model::Node| node.cpus.iter().collect::<Vec<_>>();
+        let online: CpuSet = topology.nodes.iter().flat_map(of_node).collect();
+        let cpus = match &self.cpus {
+            None => return Ok(None),
+            Some(Cpus::These(cpus)) => cpus.clone(),
+            Some(Cpus::OfNodes(nodes)) => {
+                let has_cpus =
+                    |node: &&model::Node| nodes.contains(node.id) && !node.cpus.is_empty();
+                let found: Vec<_> = topology.nodes.iter().filter(has_cpus).collect();
+                let found_ids: NodeSet = found.iter().map(|node| node.id).collect();
+                let missing = nodes.difference(&found_ids);
+                if !missing.is_empty() {
+                    return Err(impossible(format!("there are no CPUs on node {missing}")));
+                }
+                found.into_iter().flat_map(of_node).collect()
+            }
+        };
+        let missing = cpus.difference(&online);
+        match missing.is_empty() {
+            true => Ok(Some(cpus)),
+            false => Err(impossible(format!(
+                "there is no CPU {missing} online: this machine has {online}"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Tried;
+
+    #[test]
+    fn every_form_reads_as_it_is_written() {
+        for text in [
+            "current",
+            "interleave",
+            "1",
+            "spread=0:2,1:1",
+            "near-cpus",
+            "cpus:0-3",
+            "nodes:0-1",
+            "nodes:1+near-cpus",
+        ] {
+            assert_eq!(text.parse::<Tried>().unwrap().to_string(), text);
+        }
+        let turned: Tried = "interleave+cpus:2,1".parse().unwrap();
+        assert_eq!(turned.to_string(), "cpus:1-2+interleave");
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_by_name() {
+        for (text, expected) in [
+            ("", "is no placement"),
+            ("cpus:", "names none"),
+            ("cpus:0+nodes:1", "names CPUs twice"),
+            ("interleave+spread", "two destinations"),
+            ("current+spread", "\"current\" is no placement"),
+            ("cpu:0", "\"cpu:0\" is no placement"),
+        ] {
+            let error = text.parse::<Tried>().unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[a-z:+=,0-9-]{0,30}|\\PC{0,20}") {
+            let _ = text.parse::<Tried>();
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! `numalab try`: tries placements on the load that is running now, and takes everything back.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use linux::{Root, proc_stat};
+use model::exit::ExitCode;
+use model::{JudgedBy, TriedPlacement, TryEnd, TryReport};
+use postgresql::Places;
+use residency::instances::{self, Target, databases_of_machine};
+use server::WorkCounters;
+use switchback::{Asked, Error, Halt, Live, Scene, Tried, Watched};
+
+use crate::changes::KINDS;
+use crate::databases::databases;
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{argument_values, interrupt, machine, output, target};
+
+/// Options of `numalab try`.
+#[derive(Debug, Args)]
+pub(crate) struct TryArguments {
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME.
+    pub target: String,
+    /// Placement to try against the current one: a destination of memory as for `numalab move`,
+    /// cpus:0-3, nodes:0,1, two of them as in nodes:1+near-cpus, or current. May be repeated.
+    #[arg(long, value_name = "PLACEMENT", required = true)]
+    pub to: Vec<Tried>,
+    /// How work is counted: auto (the counters of the database), command:PROGRAM (it prints a
+    /// counter) or file:PATH (which holds one).
+    #[arg(long, value_name = "METRIC", default_value = "auto")]
+    pub metric: Metric,
+    /// Judge by CPU time per unit of work (cost) or by work per second (rate) [default: by the
+    /// load: rate if the target is saturated].
+    #[arg(long, value_name = "FIGURE")]
+    pub by: Option<By>,
+    /// End after this time.
+    #[arg(long = "for", value_name = "T", default_value = "20m")]
+    #[arg(value_parser = argument_values::seconds)]
+    pub seconds: f64,
+    /// The smallest gain that is worth it.
+    #[arg(long, value_name = "PERCENT", default_value = "3%")]
+    #[arg(value_parser = argument_values::percent)]
+    pub gain: f64,
+    /// Seconds of a window [default: found from the load].
+    #[arg(long, value_name = "S", value_parser = window)]
+    pub window: Option<f64>,
+    /// Move at most this many MiB per second to a placement.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(allow_negative_numbers = true)]
+    pub mib_per_s: Option<u32>,
+    /// Go back at once from a placement that is this much worse in each of 10 seconds.
+    #[arg(long, value_name = "PERCENT", default_value = "10%")]
+    #[arg(value_parser = argument_values::percent)]
+    pub stop_loss: f64,
+    /// Leave a better placement in force, until `numalab undo`.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub keep: bool,
+    /// Show what would be moved, and how often, and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Seed of the coins [default: from the clock].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Print JSON (numalab.try/1).
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// By which figure.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum By {
+    /// CPU time of the target per unit of work.
+    Cost,
+    /// Work per second.
+    Rate,
+}
+
+/// How work is counted.
+#[derive(Clone, Debug)]
+pub(crate) enum Metric {
+    Auto,
+    Command(String),
+    File(PathBuf),
+}
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "auto" => Ok(Metric::Auto),
+            Some(("command", program)) if !program.is_empty() => {
+                Ok(Metric::Command(program.to_owned()))
+            }
+            Some(("file", path)) if !path.is_empty() => Ok(Metric::File(path.into())),
+            _ => Err("expected auto, command:PROGRAM or file:PATH".to_owned()),
+        }
+    }
+}
+
+/// Parses a window: work and CPU time are looked at once a second.
+fn window(text: &str) -> Result<f64, String> {
+    match argument_values::seconds(text)? {
+        seconds if seconds < 1.0 => Err("a window has at least 1 s".to_owned()),
+        seconds => Ok(seconds),
+    }
+}
+
+/// Seconds of the shortest window of sessions that report their counters late: those of PostgreSQL
+/// do once a second, and idle ones up to 10 s later (pgstat.c, `PGSTAT_IDLE_INTERVAL`).
+const LATE_WINDOW_S: f64 = 20.0;
+/// Otherwise.
+const WINDOW_S: f64 = 2.0;
+
+/// Tries the placements, takes everything back, and shows what they gave.
+pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
+    let root = Root::live();
+    let target = target::of(&root, &arguments.target)?;
+    let topology = machine::live_topology()?;
+    for tried in &arguments.to {
+        tried.cpus_on(&topology)?;
+    }
+    let mut report = planned(arguments);
+    if arguments.dry_run {
+        plan(&root, &target, &topology, arguments, &mut report)?;
+        return show(arguments, &report);
+    }
+    let counted = counted_target(&root, &target, arguments)?;
+    let metric = arguments.metric.clone();
+    let asked = Asked {
+        by: arguments.by.map(|by| match by {
+            By::Cost => JudgedBy::Cost,
+            By::Rate => JudgedBy::Rate,
+        }),
+        window_s: arguments.window,
+        least_window_s: match counted {
+            Some((Target::Postgres(_), _)) => LATE_WINDOW_S,
+            _ => WINDOW_S,
+        },
+        stop_loss: arguments.stop_loss,
+        is_judged: topology.emulated != Some(true),
+    };
+    if !asked.is_judged {
+        let note = "this machine is emulated, so its figures mean nothing and no placement wins";
+        report.notes.push(note.to_owned());
+    }
+    let counters = Watched::start(&report.metric, move || open(&metric, counted.as_ref()))?;
+    report.unit = counters.unit.to_owned();
+    let placements: Vec<Tried> = [Tried::default()]
+        .into_iter()
+        .chain(arguments.to.iter().cloned())
+        .collect();
+    let journal = StateFolder::from_environment()?.journal();
+    let cancel = interrupt::cancel_on_signals()?;
+    let scene = Scene {
+        root: &root,
+        topology: &topology,
+        target: &target,
+        placements: &placements,
+        bytes_per_s: arguments.mib_per_s.map(|mib| u64::from(mib) << 20),
+        journal: &journal,
+        kinds: KINDS,
+        is_cancelled: &|| cancel.is_cancelled(),
+        tell: &|at_s, text| output::talk(&format!("{at_s:8.1} s  {text}")),
+    };
+    let mut live = Live::begin(scene, counters)?;
+    let names = placements.iter().map(Tried::to_string).collect();
+    let tried = switchback::attempt(&mut live, names, &asked, &mut report);
+    let keep = tried.as_ref().ok().copied().flatten();
+    let keep = keep.filter(|_| arguments.keep);
+    let (log, ended) = live.finish(keep);
+    report.log = log;
+    report.is_kept = keep.map(|number| placements[number].to_string());
+    let ended = ended.map_err(not_taken_back);
+    tried.map_err(Failure::from).and(ended.clone())?;
+    show(arguments, &report)?;
+    ended.and_then(|()| conclusion(&report))
+}
+
+fn planned(arguments: &TryArguments) -> TryReport {
+    TryReport {
+        target: arguments.target.clone(),
+        metric: match &arguments.metric {
+            Metric::Auto => "auto".to_owned(),
+            Metric::Command(program) => format!("command:{program}"),
+            Metric::File(path) => format!("file:{}", path.display()),
+        },
+        seed: arguments
+            .seed
+            .unwrap_or_else(|| jiff::Timestamp::now().as_nanosecond() as u64),
+        gain: arguments.gain,
+        seconds_max: arguments.seconds,
+        ..TryReport::default()
+    }
+}
+
+/// Completes a plan.
+fn plan(
+    root: &Root,
+    target: &Target,
+    topology: &model::Topology,
+    arguments: &TryArguments,
+    report: &mut TryReport,
+) -> Result<(), Failure> {
+    report.window_s = arguments.window.unwrap_or(LATE_WINDOW_S);
+    report.lead_in_s = switchback::lead_in_s(report.window_s);
+    let processes = instances::find(root, target)?.len();
+    for tried in &arguments.to {
+        let bytes = switchback::bytes_to_move(root, target, topology, tried)?;
+        let rate = relocation::own_rate(root, topology, processes).filter(|_| bytes > 0);
+        report.placements.push(TriedPlacement {
+            placement: tried.to_string(),
+            bytes_to_move: Some(bytes),
+            move_s: rate.map(|rate| (bytes as f64 / rate.most, bytes as f64 / rate.least)),
+            ..TriedPlacement::default()
+        });
+    }
+    Ok(())
+}
+
+/// The database whose counters are read, and its first process; `None` if the user names another
+/// counter.
+fn counted_target(
+    root: &Root,
+    target: &Target,
+    arguments: &TryArguments,
+) -> Result<Option<(Target, u32)>, Failure> {
+    if !matches!(arguments.metric, Metric::Auto) {
+        return Ok(None);
+    }
+    let members = instances::find(root, target)?;
+    let pids: Vec<u32> = members.iter().map(|member| member.stat.pid).collect();
+    let first = members.iter().find(|it| !pids.contains(&it.stat.parent));
+    let first = first.map_or(pids[0], |member| member.stat.pid);
+    if let Target::Postgres(_) | Target::Server(_) = target {
+        return Ok(Some((target.clone(), first)));
+    }
+    // A server is the same whatever names it.
+    let mut among = databases_of_machine(root)?;
+    among.retain(|it| it.roots.iter().all(|pid| pids.contains(pid)));
+    match &among[..] {
+        [database] => {
+            let first = database.roots.first().copied().unwrap_or(first);
+            Ok(Some((database.target.clone(), first)))
+        }
+        _ => {
+            let name = proc_stat::read(root, first).map(|stat| stat.name);
+            let message = format!(
+                "{target} ({}) is not one database whose counters numalab reads",
+                name.unwrap_or_default()
+            );
+            Err(Failure::new(ExitCode::Usage, message).advise(
+                "name what counts its work: --metric command:PROGRAM or --metric file:PATH; \
+                 `numalab targets` lists the databases",
+            ))
+        }
+    }
+}
+
+/// Opens the counters of work.
+fn open(metric: &Metric, counted: Option<&(Target, u32)>) -> Result<Box<dyn WorkCounters>, String> {
+    match (metric, counted) {
+        (Metric::Command(program), _) => Ok(switchback::command(program.clone())),
+        (Metric::File(path), _) => Ok(switchback::file(path.clone())),
+        (Metric::Auto, None) => Err("the target is no database".to_owned()),
+        (Metric::Auto, Some((target, pid))) => {
+            let databases = databases(Places::default());
+            let found = databases.iter().find_map(|it| it.work(target, *pid));
+            let unknown = || format!("numalab reads no counters of {target}");
+            found
+                .ok_or_else(unknown)?
+                .map_err(|error| match error.advice() {
+                    Some(advice) => format!("{error}; {advice}"),
+                    None => error.to_string(),
+                })
+        }
+    }
+}
+
+fn show(arguments: &TryArguments, report: &TryReport) -> Result<(), Failure> {
+    match arguments.json {
+        true => output::json(&report::try_document(report)),
+        false => output::data(&report::try_text(report, &output::text_options())),
+    }
+}
+
+/// What could not be taken back, or kept, at the end.
+fn not_taken_back(halt: Halt) -> Failure {
+    let failure = match halt {
+        Halt::Failed(error) => error.into(),
+        Halt::End(_, because) => Failure::new(ExitCode::PlacementNotHonoured, because),
+    };
+    failure.advise(
+        "`numalab undo --list` shows what is still in force, `numalab undo` takes it back, with \
+         --force also what another process has changed since",
+    )
+}
+
+fn conclusion(report: &TryReport) -> Result<(), Failure> {
+    let because = report.end_because.clone().unwrap_or_default();
+    match report.end {
+        TryEnd::Planned | TryEnd::Decided | TryEnd::TimeOver => Ok(()),
+        TryEnd::NoCounter => Err(Failure::new(
+            ExitCode::WorkloadFailed,
+            format!("the counter of work failed three times in a row: {because}"),
+        )),
+        TryEnd::Vetoed => Err(Failure::new(ExitCode::PlacementNotHonoured, because)),
+        TryEnd::TargetEnded => Err(Failure::new(ExitCode::WorkloadFailed, because)),
+        TryEnd::Interrupted => {
+            let message = "interrupted; everything is as before";
+            Err(Failure::new(ExitCode::Interrupted, message))
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let fail = |code, text: String| Failure::new(code, text);
+        match error {
+            Error::Read(error) => error.into(),
+            Error::Instance(error) => error.into(),
+            Error::Journal(error) => error.into(),
+            Error::Placement(error) => error.into(),
+            Error::Move(error) => error.into(),
+            Error::NotHonoured { .. } => fail(ExitCode::PlacementNotHonoured, error.to_string()),
+            Error::Impossible { .. } => fail(ExitCode::Usage, error.to_string())
+                .advise("`numalab topology` shows the nodes and CPUs"),
+            Error::Counter { .. } => fail(ExitCode::WorkloadFailed, error.to_string())
+                .advise("or name another counter: --metric command:PROGRAM, --metric file:PATH"),
+            Error::NoLoad(text) => fail(ExitCode::WorkloadFailed, text),
+        }
+    }
+}
