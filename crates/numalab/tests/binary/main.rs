@@ -110,6 +110,7 @@ mod streams;
 mod sysv_segments;
 mod thread_names;
 mod threads;
+mod trying;
 mod undo_beside_move;
 mod unmapped_huge_pages;
 mod unprivileged;

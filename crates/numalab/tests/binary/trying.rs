@@ -1,0 +1,321 @@
+//! `numalab try` on real processes of this machine, by CPU placements: what is better is found,
+//! what is the same has no winner, and whatever ends it, threads have the CPUs that they had.
+//!
+//! Tests of switchback, placement, journal, valkey.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Signal;
+use testing::{Need, not_run};
+
+use crate::laboratory::{Laboratory, UnderWay, kill};
+use crate::patience::until;
+use crate::redis_program::REDIS;
+use crate::redis_targets::{Redis, password};
+use crate::running::Running;
+
+const WORKERS: &str = include_str!("workers.py");
+
+/// Two CPUs of this machine; if there are none, reports that `test` is not run.
+fn two_cpus(test: &str) -> Option<[String; 2]> {
+    let allowed = linux::affinity::of_this_thread().unwrap();
+    let cpus: Vec<String> = allowed.iter().take(2).map(|cpu| cpu.to_string()).collect();
+    let cpus = cpus.try_into().ok();
+    if cpus.is_none() {
+        not_run(test, Need::Hardware, "it needs two CPUs");
+    }
+    cpus
+}
+
+/// Two processes that are never idle, and the counter of what they have done.
+struct Workers {
+    first: Running,
+    second: u32,
+    metric: String,
+}
+
+impl Workers {
+    /// On these CPUs.
+    fn start(laboratory: &Laboratory, cpus: &str) -> Self {
+        let program = laboratory.file("workers.py", WORKERS);
+        let counter = laboratory.folder().join("done");
+        let path = counter.to_str().unwrap();
+        let words = ["taskset", "-c", cpus, "/usr/bin/python3", &program, path];
+        let first = Running::start(&words);
+        until("work is counted", || counter.exists().then_some(()));
+        let pid = first.pid();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        Workers {
+            second: children.trim().parse().unwrap(),
+            metric: format!("file:{path}"),
+            first,
+        }
+    }
+
+    /// Starts a session on them with a window of a second.
+    fn tried<'l>(&self, laboratory: &'l Laboratory, to: &str) -> UnderWay<'l> {
+        let (pid, metric) = (self.first.pid(), &self.metric);
+        let words = ["try", &pid, "--to", to, "--metric", metric];
+        let short = ["--window", "1", "--for", "600", "--seed", "1"];
+        laboratory.start(&[&words[..], &short].concat())
+    }
+
+    /// The CPUs of both.
+    fn cpus(&self) -> [String; 2] {
+        [self.first.0.id(), self.second].map(|pid| cpus_of_thread(pid, pid))
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        kill(self.second);
+    }
+}
+
+fn cpus_of_thread(pid: u32, tid: u32) -> String {
+    let path = format!("/proc/{pid}/task/{tid}/status");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let mut lines = text.lines();
+    let line = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    line.unwrap_or_default().trim().to_owned()
+}
+
+/// The CPUs of every thread of a process.
+fn cpus_of_all(pid: u32) -> Vec<String> {
+    let tasks = fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task")).unwrap();
+    let names = tasks.map(|task| task.unwrap().file_name().into_string().unwrap());
+    let tids = names.map(|name| name.parse().unwrap());
+    tids.map(|tid| cpus_of_thread(pid, tid)).collect()
+}
+
+/// Waits until the session has put its target under the placement.
+fn until_placed(session: &mut UnderWay<'_>, to: &str) {
+    let said = format!("to {to}: threads on CPUs");
+    until("the placement is in force", || {
+        assert!(!session.has_ended(), "{}", session.stderr());
+        session.stderr().contains(&said).then_some(())
+    });
+}
+
+#[test]
+fn the_current_placement_against_itself_has_no_winner_and_changes_nothing() {
+    let laboratory = Laboratory::new();
+    let cpus = linux::affinity::of_this_thread().unwrap().to_string();
+    let workers = Workers::start(&laboratory, &cpus);
+    let (pid, metric) = (workers.first.pid(), &workers.metric);
+    // Too few pairs for an interval, whatever the machine does meanwhile.
+    let words = ["try", &pid, "--to", "current", "--metric", metric, "--json"];
+    let short = ["--window", "1", "--for", "36", "--seed", "1"];
+    let tried = laboratory.document(&[&words[..], &short].concat());
+    assert_eq!(
+        (&tried["end"], &tried["is_kept"]),
+        (&"time-over".into(), &().into())
+    );
+    let placement = &tried["placements"][0];
+    assert_eq!(placement["verdict"], "undecided", "{tried}");
+    let pairs = placement["log_ratios"].as_array().unwrap().len();
+    assert!((1..7).contains(&pairs), "{tried}");
+    let windows = tried["windows"].as_array().unwrap();
+    assert!(
+        windows
+            .iter()
+            .all(|it| it["work"].as_u64() > Some(0) && it["void"].is_null())
+    );
+    assert_eq!(workers.cpus(), [cpus.clone(), cpus]);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn two_processes_are_better_on_two_cpus_which_are_kept_until_undo() {
+    const TEST: &str = "two_processes_are_better_on_two_cpus_which_are_kept_until_undo";
+    let Some([one, other]) = two_cpus(TEST) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    // On a machine whose CPUs are all busy, a second one alone gives nothing.
+    let busy_loop = ["taskset", "-c", &one, "sh", "-c", "while :; do :; done"];
+    let _neighbours: Vec<Running> = (0..8).map(|_| Running::start(&busy_loop)).collect();
+    let workers = Workers::start(&laboratory, &one);
+    let (pid, metric) = (workers.first.pid(), &workers.metric);
+    let to = format!("cpus:{one},{other}");
+    let both = to.parse::<switchback::Tried>().unwrap().to_string();
+    let words = ["try", &pid, "--to", &to, "--metric", metric, "--json"];
+    let short = ["--window", "1", "--for", "600", "--seed", "1", "--keep"];
+    let tried = laboratory.document(&[&words[..], &short].concat());
+    let placement = &tried["placements"][0];
+    let found = (&tried["end"], &tried["judged_by"], &placement["verdict"]);
+    assert_eq!(
+        found,
+        (&"decided".into(), &"rate".into(), &"better".into()),
+        "{tried}"
+    );
+    assert!(placement["ratio_low"].as_f64() > Some(1.0), "{tried}");
+    // Each still does its work in as much CPU time, about.
+    assert!(
+        placement["other_ratio"].as_f64() < placement["ratio"].as_f64(),
+        "{tried}"
+    );
+    assert_eq!(tried["is_kept"], both);
+    let kept = both.strip_prefix("cpus:").unwrap();
+    assert_eq!(workers.cpus(), [kept, kept]);
+    let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
+    assert!(
+        listed.contains(&format!("bound to CPUs {kept}")),
+        "{listed}"
+    );
+    laboratory.run(&["undo"]).with_code(0);
+    assert_eq!(workers.cpus(), [one.clone(), one]);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn undo_gives_a_redis_its_cpus_back_after_a_kill() {
+    const TEST: &str = "undo_gives_a_redis_its_cpus_back_after_a_kill";
+    let Some([one, _]) = two_cpus(TEST) else {
+        return;
+    };
+    let Some(redis) = Redis::start_kind(REDIS, TEST, &[]) else {
+        return;
+    };
+    let mut laboratory = Laboratory::new();
+    laboratory.launch_behind(&["env", &password()]);
+    let pid = redis.server.0.id();
+    let before = cpus_of_all(pid);
+    assert!(before.len() > 1, "{before:?}");
+    let (target, to) = (redis.target(), format!("cpus:{one}"));
+    // Nobody works with it but numalab, which counts: by commands per second.
+    let words = ["try", &target, "--to", &to, "--window", "1", "--by", "rate"];
+    let mut session = laboratory.start(&words);
+    until_placed(&mut session, &to);
+    session.kill();
+    session.finish();
+    assert!(cpus_of_all(pid).iter().all(|cpus| *cpus == one));
+    let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
+    let bound = format!("threads of {target} bound to CPUs {one}");
+    assert!(listed.contains(&bound), "{listed}");
+    laboratory.run(&["undo"]).with_code(0);
+    assert_eq!(cpus_of_all(pid), before);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn whatever_ends_a_session_gives_threads_their_cpus_back() {
+    const TEST: &str = "whatever_ends_a_session_gives_threads_their_cpus_back";
+    let Some([one, other]) = two_cpus(TEST) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let workers = Workers::start(&laboratory, &other);
+    let to = format!("cpus:{one}");
+    let mut session = workers.tried(&laboratory, &to);
+    until_placed(&mut session, &to);
+    // Nobody else tries the same target meanwhile.
+    let second = workers.tried(&laboratory, &to).finish().with_code(4);
+    second.says(&["has locked /proc/"]);
+    session.signal(Signal::INT);
+    session
+        .finish()
+        .with_code(130)
+        .says(&["everything is as before"]);
+    assert_eq!(workers.cpus(), [other.clone(), other.clone()]);
+    laboratory.nothing_is_left();
+    let mut session = workers.tried(&laboratory, &to);
+    until_placed(&mut session, &to);
+    kill(workers.second);
+    kill(workers.first.0.id());
+    session
+        .finish()
+        .with_code(8)
+        .says(&["has ended, or was started again"]);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn cpus_that_another_process_has_set_since_stay() {
+    const TEST: &str = "cpus_that_another_process_has_set_since_stay";
+    let Some([one, other]) = two_cpus(TEST) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let both = format!("{one},{other}");
+    let workers = Workers::start(&laboratory, &both);
+    let before = workers.cpus();
+    let to = format!("cpus:{one}");
+    let mut session = workers.tried(&laboratory, &to);
+    // A window of it may end at any moment: what is set then is noticed, too.
+    until_placed(&mut session, &to);
+    let pid = workers.first.pid();
+    let set = std::process::Command::new("taskset")
+        .args(["-cp", &other, &pid])
+        .output();
+    assert!(set.unwrap().status.success());
+    session.finish().with_code(6).says(&["another process has"]);
+    let [first, second] = workers.cpus();
+    assert_eq!(first, other);
+    laboratory.run(&["undo", "--force"]).with_code(0);
+    assert_eq!(second, before[1]);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn what_cannot_be_tried_is_refused_by_name() {
+    let laboratory = Laboratory::new();
+    let idle = Running::start(&["sleep", "1000"]);
+    let pid = idle.pid();
+    let counter = laboratory.file("counter", "7\n");
+    let file = format!("file:{counter}");
+    for (words, code, said) in [
+        (vec!["--to", "cpus:8000"], 2, "there is no CPU 8000 online"),
+        (
+            vec!["--to", "nodes:4000"],
+            2,
+            "there are no CPUs on node 4000",
+        ),
+        (vec!["--to", "sideways"], 2, "\"sideways\" is no placement"),
+        (
+            vec!["--to", "current"],
+            2,
+            "not one database whose counters",
+        ),
+        (
+            vec!["--to", "current", "--gain", "0"],
+            2,
+            "expected a percentage",
+        ),
+        (
+            vec!["--to", "current", "--window", "0.5"],
+            2,
+            "at least 1 s",
+        ),
+        (
+            vec!["--to", "current", "--metric", "x"],
+            2,
+            "expected auto, command:",
+        ),
+        (
+            vec!["--to", "current", "--metric", "command:false"],
+            8,
+            "the command failed",
+        ),
+        (
+            vec![
+                "--to", "current", "--metric", &file, "--window", "1", "--by", "rate",
+            ],
+            8,
+            "did not grow within 12 s",
+        ),
+    ] {
+        let words = [vec!["try", &pid], words].concat();
+        let finished = laboratory.run(&words).with_code(code);
+        assert!(
+            finished.stderr.contains(said),
+            "{words:?}: {}",
+            finished.stderr
+        );
+    }
+    let words = ["try", &pid, "--to", "current", "--dry-run"];
+    let planned = laboratory.run(&words).with_code(0).stdout;
+    assert!(planned.contains("nothing was changed"), "{planned}");
+    laboratory.nothing_is_left();
+}
