@@ -37,7 +37,7 @@ pub struct Scene<'a> {
     pub target: &'a Target,
     /// The placements by their numbers; the first is the current one.
     pub placements: &'a [Tried],
-    /// Moves to a placement move at most so many bytes in a second.
+    /// Moves there and back move at most so many bytes in a second.
     pub bytes_per_s: Option<u64>,
     /// Where changes are recorded.
     pub journal: &'a Journal,
@@ -196,7 +196,13 @@ impl<'a> Live<'a> {
             if attempt > 0 {
                 sleep(BETWEEN_ATTEMPTS);
             }
-            let undone = journal::undo(self.scene.journal, self.scene.kinds, is_ours, false)?;
+            let Scene {
+                journal,
+                kinds,
+                bytes_per_s,
+                ..
+            } = self.scene;
+            let undone = journal::undo_at(journal, kinds, is_ours, false, bytes_per_s)?;
             let failed = undone.into_iter().filter_map(|undone| undone.failure);
             failures = failed.map(|failure| failure.to_string()).collect();
             if failures.is_empty() {

@@ -104,4 +104,6 @@ pub struct TakeBack<'a> {
     pub entry: u64,
     /// Whether to undo also what another process has changed since.
     pub force: bool,
+    /// Move back at most so many bytes in a second; `None`: no limit.
+    pub bytes_per_s: Option<u64>,
 }

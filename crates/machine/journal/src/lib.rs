@@ -19,4 +19,4 @@ pub use file::{Entry, Journal, Recorded};
 pub use kinds::{Kind, Kinds};
 pub use process_identity::{Origin, ProcessIdentity};
 pub use thing::{Lock, Thing, is_cgroup, kernel_place};
-pub use undo::{Undone, undo};
+pub use undo::{Undone, undo, undo_at};

@@ -35,6 +35,20 @@ pub fn undo(
     wanted: impl Fn(&Entry) -> bool,
     force: bool,
 ) -> Result<Vec<Undone>, Error> {
+    undo_at(journal, kinds, wanted, force, None)
+}
+
+/// The same; moves back at most `bytes_per_s`.
+///
+/// # Errors
+/// As [`undo`].
+pub fn undo_at(
+    journal: &Journal,
+    kinds: Kinds,
+    wanted: impl Fn(&Entry) -> bool,
+    force: bool,
+    bytes_per_s: Option<u64>,
+) -> Result<Vec<Undone>, Error> {
     let root = Root::live();
     let chosen: Vec<Entry> = journal.in_force()?.into_iter().filter(wanted).collect();
     let locked = Locked::take(&root, journal, kinds, &chosen);
@@ -69,6 +83,7 @@ pub fn undo(
                         journal,
                         entry: number,
                         force,
+                        bytes_per_s,
                     };
                     take_back(kinds, &entry, &how, || locked.permit(&things))
                 }),

@@ -249,6 +249,7 @@ mod tests {
                 journal: &self.journal,
                 entry: entry.entry,
                 force,
+                bytes_per_s: None,
             };
             change.take_back(&how).map_err(|error| error.to_string())
         }

@@ -241,6 +241,7 @@ mod tests {
             journal: &journal,
             entry: 1,
             force,
+            bytes_per_s: None,
         })
     }
 

@@ -15,6 +15,8 @@ use super::{chunk, sequence};
 
 /// At most this much is moved at once, which takes a few tenths of a second.
 pub(super) const BATCH_BYTES_MAX: u64 = 256 << 20;
+/// With a limit of the rate, as much as may be moved in this part of a second.
+pub(super) const BATCHES_PER_S: u64 = 4;
 /// At most so many stretches: a process may have 65,530 mappings (`vm.max_map_count`), and each
 /// stretch of an object without views is a mapping of ours while it is moved.
 pub(super) const STRETCHES_MAX: usize = 4096;

@@ -10,7 +10,7 @@ use journal::{Change, Journal};
 use linux::{Root, proc_stat};
 use model::{BytesByNode, NodeId};
 
-use super::batch::{BATCH_BYTES_MAX, Batch, Preparer, STRETCHES_MAX, SendOutcome};
+use super::batch::{BATCH_BYTES_MAX, BATCHES_PER_S, Batch, Preparer, STRETCHES_MAX, SendOutcome};
 use super::chunk::Unit;
 use super::chunk_log::ChunkLog;
 use super::claims::Claims;
@@ -30,8 +30,6 @@ const NAP: Duration = Duration::from_millis(50);
 /// Memory that is journalled, synced and moved at once after pages that did not move; twice as much
 /// after each time that every page moved, because a sync may take as long as moving as much.
 const BATCH_BYTES: u64 = CHUNK_BYTES;
-/// With a limit of the rate, as much as may be moved in this part of a second.
-const BATCHES_PER_S: u64 = 4;
 
 /// How to move.
 pub struct Pace<'a> {

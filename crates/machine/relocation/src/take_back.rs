@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::iter::Peekable;
 use std::ops::Range;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use journal::{Change, Error, Journal, Presence, ProcessIdentity, TakeBack, Thing};
 use linux::Root;
@@ -12,7 +14,7 @@ use linux::proc_maps::ObjectId;
 use model::{ByteSize, NodeId};
 use serde::{Deserialize, Serialize};
 
-use super::batch::{BATCH_BYTES_MAX, STRETCHES_MAX};
+use super::batch::{BATCH_BYTES_MAX, BATCHES_PER_S, STRETCHES_MAX};
 use super::chunk::{Chunk, Unit};
 use super::chunk_log::{self, ChunkLine};
 use super::memory::Source;
@@ -73,7 +75,17 @@ pub(super) fn chunks<'a>(
     let reader = Reader::new(how.root);
     let mut owners = BTreeMap::new();
     let mut lines = lines.map(Line::of).peekable();
-    while let Some(together) = next_together(&mut lines) {
+    let begun = Instant::now();
+    let bytes_max = how.bytes_per_s.map_or(BATCH_BYTES_MAX, |rate| {
+        (rate / BATCHES_PER_S).min(BATCH_BYTES_MAX)
+    });
+    let mut bytes_before = 0_u64;
+    while let Some(together) = next_together(&mut lines, bytes_max) {
+        if let Some(rate) = how.bytes_per_s {
+            let due = Duration::from_secs_f64(bytes_before as f64 / rate.max(1) as f64);
+            sleep(due.saturating_sub(begun.elapsed()));
+        }
+        bytes_before += together.iter().map(Line::bytes).sum::<u64>();
         let of = together[0].of;
         let reach = match owners.entry(format!("{:?} {}", of.of, of.page_bytes)) {
             Entry::Occupied(found) => found.into_mut(),
@@ -117,15 +129,20 @@ impl<'a> Line<'a> {
         }
     }
 
+    fn bytes(&self) -> u64 {
+        self.from.len() as u64 * self.of.page_bytes
+    }
+
     fn pages(&self) -> Range<u64> {
         self.of.first..self.of.first + self.from.len() as u64
     }
 }
 
 /// The next lines that can be taken back together: of one owner, with no page twice, and as much as
-/// is moved together.
+/// may be moved together.
 fn next_together<'a>(
     lines: &mut Peekable<impl Iterator<Item = Line<'a>>>,
+    bytes_max: u64,
 ) -> Option<Vec<Line<'a>>> {
     let first = lines.next()?;
     let (of, mut extent) = (first.of, first.pages());
@@ -138,7 +155,7 @@ fn next_together<'a>(
             line.of.of == of.of
                 && line.of.page_bytes == of.page_bytes
                 && (pages.end <= extent.start || pages.start >= extent.end)
-                && bytes.saturating_add(bytes_of(&pages)) <= BATCH_BYTES_MAX
+                && bytes.saturating_add(bytes_of(&pages)) <= bytes_max
         };
         let Some(next) = lines.next_if(fits) else {
             break;
@@ -375,8 +392,12 @@ mod tests {
     }
 
     fn counted(lines: &[ChunkLine]) -> usize {
+        counted_of(lines, BATCH_BYTES_MAX)
+    }
+
+    fn counted_of(lines: &[ChunkLine], bytes_max: u64) -> usize {
         let mut lines = lines.iter().map(Line::of).peekable();
-        next_together(&mut lines).map_or(0, |together| together.len())
+        next_together(&mut lines, bytes_max).map_or(0, |together| together.len())
     }
 
     #[test]
@@ -399,6 +420,9 @@ mod tests {
         assert_eq!(counted(&huge), 16);
         let larger = [line(7, 1, 1, 1 << 30), line(7, 0, 1, 1 << 30)];
         assert_eq!(counted(&larger), 1);
+        // With a limit of the rate, a part of a second's worth; one at least.
+        assert_eq!(counted_of(&huge, 64 << 20), 4);
+        assert_eq!(counted_of(&larger, 64 << 20), 1);
         let single: Vec<ChunkLine> = (0..5000).map(|at| line(7, 2 * at, 1, 4096)).collect();
         assert_eq!(counted(&single), STRETCHES_MAX);
     }

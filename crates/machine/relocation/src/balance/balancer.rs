@@ -237,6 +237,7 @@ fn take_back(root: &Root, journal: &Journal, policies: &Policies) -> Result<(), 
             journal,
             entry: *entry,
             force: false,
+            bytes_per_s: None,
         };
         let taken = change.take_back(&how);
         // One that cannot be taken back keeps no other.
