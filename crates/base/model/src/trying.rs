@@ -33,6 +33,8 @@ pub struct TryReport {
     pub seconds: f64,
     /// The placement that was left in force, if one was.
     pub is_kept: Option<String>,
+    /// What could not be taken back, if anything.
+    pub is_left: Option<String>,
     /// The placements other than the current one.
     pub placements: Vec<TriedPlacement>,
     /// Every window, oldest first.

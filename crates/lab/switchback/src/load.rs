@@ -8,7 +8,8 @@ use model::{CpuId, CpuSet, JudgedBy};
 
 /// A thread, or a CPU, that was at work for this share of the time was never idle.
 const NEVER_IDLE: f64 = 0.9;
-/// Threads that were never idle did this share of the work of a saturated target.
+/// Threads that were never idle did this share of the work of a saturated target; of CPUs that
+/// were never idle, it has this share at least.
 const SHARE_OF_SATURATED: f64 = 0.5;
 
 /// What threads and CPUs have done so far.
@@ -69,10 +70,12 @@ pub fn judge_by(before: &Load, after: &Load) -> (JudgedBy, String) {
         let [then, now] = [before, after].map(|load| load.busy_s.get(&cpu).copied());
         now.zip(then).map_or(0.0, |(now, then)| now - then)
     });
-    let busy = busy.sum::<f64>() / (seconds * after.cpus.len() as f64).max(f64::MIN_POSITIVE);
-    if busy >= NEVER_IDLE {
+    let busy_s = busy.sum::<f64>();
+    let own = all_ns as f64 * 1e-9 / busy_s.max(f64::MIN_POSITIVE);
+    let busy = busy_s / (seconds * after.cpus.len() as f64).max(f64::MIN_POSITIVE);
+    if busy >= NEVER_IDLE && own >= SHARE_OF_SATURATED {
         let because = format!(
-            "it is saturated: the CPUs that it may use ({}) were {:.0} % busy",
+            "it is saturated: the CPUs that it may use ({}) were {:.0} % busy, mostly with it",
             after.cpus,
             busy * 100.0
         );
@@ -132,11 +135,13 @@ mod tests {
             (rate, "never idle used 100 %"),
         );
         check(
-            &[(4.0, 0.5), (4.0, 0.5)],
+            &[(5.0, 0.5), (4.5, 0.5)],
             &[9.5, 9.0],
             (rate, "(0-1) were 92 % busy"),
         );
         check(&[(3.0, 0.5), (4.0, 0.5)], &[4.0, 4.0], (cost, "40 % busy"));
+        // Others keep its CPUs busy.
+        check(&[(0.5, 0.5); 2], &[10.0, 10.0], (cost, "100 % busy"));
         check(&[], &[], (cost, "0 % busy"));
     }
 }

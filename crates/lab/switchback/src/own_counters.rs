@@ -42,7 +42,7 @@ impl WorkCounters for Named {
             Source::File(path) => (path.display().to_string(), content_of(path)),
         };
         let text = text.map_err(Error::io(format!("reading the counter of {what}")))?;
-        let first = text.lines().next().unwrap_or_default().trim();
+        let first = text.split_whitespace().next().unwrap_or_default();
         let units = first.parse::<u64>().map_err(|_| {
             let found: String = first.chars().take(80).collect();
             let expected = format!("expected a whole number, found {found:?}");
@@ -93,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_a_whole_number() {
-        check(&mut command("echo ' 42 '; echo 7".to_owned()), Ok(42));
+    fn a_counter_is_a_whole_number_the_first_word() {
+        check(&mut command("echo ' 42 x'; echo 7".to_owned()), Ok(42));
         check(
             &mut command("echo x".to_owned()),
             Err("expected a whole number, found \"x\""),

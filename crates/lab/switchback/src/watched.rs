@@ -10,7 +10,7 @@ use server::{WorkCounters, WorkDone};
 use crate::Error;
 
 /// An answer that takes longer is none; it may still come later, and is then of no use.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 /// A first connection may take longer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
@@ -81,7 +81,7 @@ impl Watched {
     /// # Errors
     /// Why they cannot be read now.
     pub fn read(&mut self) -> Answer {
-        let silent = || Err("no answer within a second".to_owned());
+        let silent = || Err("no answer within 3 s".to_owned());
         while self.owed > 0 {
             // The answer to an earlier question is old.
             match self.answers.try_recv() {

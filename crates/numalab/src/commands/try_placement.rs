@@ -47,7 +47,7 @@ pub(crate) struct TryArguments {
     /// Seconds of a window [default: found from the load].
     #[arg(long, value_name = "S", value_parser = window)]
     pub window: Option<f64>,
-    /// Move at most this many MiB per second to a placement.
+    /// Move at most this many MiB per second, there and back.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(allow_negative_numbers = true)]
     pub mib_per_s: Option<u32>,
@@ -130,19 +130,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     }
     let counted = counted_target(&root, &target, arguments)?;
     let metric = arguments.metric.clone();
-    let asked = Asked {
-        by: arguments.by.map(|by| match by {
-            By::Cost => JudgedBy::Cost,
-            By::Rate => JudgedBy::Rate,
-        }),
-        window_s: arguments.window,
-        least_window_s: match counted {
-            Some((Target::Postgres(_), _)) => LATE_WINDOW_S,
-            _ => WINDOW_S,
-        },
-        stop_loss: arguments.stop_loss,
-        is_judged: topology.emulated != Some(true),
-    };
+    let asked = asked(arguments, counted.as_ref(), topology.emulated != Some(true));
     if !asked.is_judged {
         let note = "this machine is emulated, so its figures mean nothing and no placement wins";
         report.notes.push(note.to_owned());
@@ -169,15 +157,49 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let mut live = Live::begin(scene, counters)?;
     let names = placements.iter().map(Tried::to_string).collect();
     let tried = switchback::attempt(&mut live, names, &asked, &mut report);
+    let is_whole = [TryEnd::Decided, TryEnd::TimeOver].contains(&report.end);
     let keep = tried.as_ref().ok().copied().flatten();
-    let keep = keep.filter(|_| arguments.keep);
+    let keep = keep.filter(|_| arguments.keep && is_whole);
     let (log, ended) = live.finish(keep);
     report.log = log;
     report.is_kept = keep.map(|number| placements[number].to_string());
     let ended = ended.map_err(not_taken_back);
-    tried.map_err(Failure::from).and(ended.clone())?;
+    if let Err(error) = tried {
+        return Err(with_what_is_left(error.into(), ended));
+    }
+    if let Err(left) = &ended {
+        report.is_left = Some(left.message.clone());
+    }
     show(arguments, &report)?;
     ended.and_then(|()| conclusion(&report))
+}
+
+/// What is asked of the session, whose counters are those of a database, or others.
+fn asked(arguments: &TryArguments, counted: Option<&(Target, u32)>, is_judged: bool) -> Asked {
+    Asked {
+        by: arguments.by.map(|by| match by {
+            By::Cost => JudgedBy::Cost,
+            By::Rate => JudgedBy::Rate,
+        }),
+        window_s: arguments.window,
+        least_window_s: match counted {
+            Some((Target::Postgres(_), _)) => LATE_WINDOW_S,
+            _ => WINDOW_S,
+        },
+        stop_loss: arguments.stop_loss,
+        is_judged,
+    }
+}
+
+/// What failed first, and what of it could not be taken back.
+fn with_what_is_left(failure: Failure, ended: Result<(), Failure>) -> Failure {
+    match ended {
+        Ok(()) => failure,
+        Err(left) => Failure {
+            message: format!("{}; then: {}", failure.message, left.message),
+            ..left
+        },
+    }
 }
 
 fn planned(arguments: &TryArguments) -> TryReport {

@@ -144,9 +144,10 @@ fn ended(report: &TryReport) -> String {
         Some(because) if report.end != TryEnd::Interrupted => format!(" ({})", plain(because)),
         _ => String::new(),
     };
-    let now = match &report.is_kept {
-        Some(kept) => format!("{} is in force until `numalab undo`", plain(kept)),
-        None => "everything is as before".to_owned(),
+    let now = match (&report.is_left, &report.is_kept) {
+        (Some(left), _) => format!("not everything is as before: {}", plain(left)),
+        (None, Some(kept)) => format!("{} is in force until `numalab undo`", plain(kept)),
+        (None, None) => "everything is as before".to_owned(),
     };
     format!("ended after {:.0} s: {why}{because}; {now}", report.seconds)
 }
