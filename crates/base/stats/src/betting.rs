@@ -21,6 +21,8 @@ const SCALE: f64 = 1.2533;
 const CLIP: f64 = 2.0;
 /// Steps outside of the data at which acceptance is looked for, each 1.6 times as far.
 const TAIL_STEPS: i32 = 18;
+/// Of more data, so many are looked at for acceptance, evenly among them.
+const LOOKED_AT_MAX: usize = 200;
 /// Pairs whose pairwise means enter the estimate exactly; of more, the latest are used.
 const ESTIMATED_MAX: usize = 400;
 
@@ -119,14 +121,17 @@ fn candidates(differences: &[f64], estimate: f64) -> Vec<f64> {
         0.0 => most.abs().max(f64::MIN_POSITIVE),
         span => span,
     };
-    let quarters = sorted.windows(2).flat_map(|pair| {
+    let every = sorted.len().div_ceil(LOOKED_AT_MAX);
+    let mut data: Vec<f64> = sorted.iter().step_by(every).copied().collect();
+    data.push(most);
+    let quarters = data.windows(2).flat_map(|pair| {
         let step = (pair[1] - pair[0]) / 4.0;
         [1.0, 2.0, 3.0].map(|quarter| pair[0] + quarter * step)
     });
     let steps = (0..TAIL_STEPS).map(|step| 0.02 * span * 1.6_f64.powi(step));
     let tails = steps.flat_map(|step| [least - step, most + step]);
     let mut all: Vec<f64> = quarters.chain(tails).chain([estimate]).collect();
-    all.extend(&sorted);
+    all.extend(&data);
     all.retain(|theta| theta.is_finite());
     all.sort_unstable_by(f64::total_cmp);
     all.dedup();

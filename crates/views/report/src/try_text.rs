@@ -108,19 +108,19 @@ fn sentence(report: &TryReport, placement: &TriedPlacement) -> String {
         }
         (_, None) => format!("{name}: no pair of windows counts"),
         (TryVerdict::Better, Some(ratio)) => format!(
-            "{name} is better than the current placement: {} % of {by} ({range}; {pairs})",
+            "{name} is better than the current placement: {} % in {by} ({range}; {pairs})",
             percent(ratio)
         ),
         (TryVerdict::Worse, Some(ratio)) => format!(
-            "{name} is worse than the current placement: {} % of {by} ({range}; {pairs})",
+            "{name} is worse than the current placement: {} % in {by} ({range}; {pairs})",
             percent(ratio)
         ),
         (TryVerdict::Equal, Some(_)) => format!(
-            "{name} is as good as the current placement, within ± {gain} % of {by} ({range}; \
+            "{name} is as good as the current placement, within ± {gain:.1} % in {by} ({range}; \
              {pairs})"
         ),
         (TryVerdict::Undecided, Some(ratio)) => format!(
-            "{name}: not decided, {} % of {by} ({range}; {pairs})",
+            "{name}: not decided, {} % in {by} ({range}; {pairs})",
             percent(ratio)
         ),
     }
@@ -245,7 +245,7 @@ mod tests {
         let better = report(TryVerdict::Better);
         check(
             &better,
-            "near-cpus is better than the current placement: +8.0 % of work per CPU",
+            "near-cpus is better than the current placement: +8.0 % in work per CPU",
         );
         check(&better, "(+2.0 to +15.0 %; 12 pairs)");
         check(
@@ -265,7 +265,7 @@ mod tests {
         };
         check(
             &rate,
-            "near-cpus: not decided, +8.0 % of commands per second",
+            "near-cpus: not decided, +8.0 % in commands per second",
         );
         check(
             &report(TryVerdict::Stopped),
