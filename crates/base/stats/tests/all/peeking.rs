@@ -3,7 +3,7 @@
 //!
 //! The figures are in docs/try.md: `cargo test -p stats --test all peeking -- --nocapture`.
 
-use stats::{Betting, Generator, betting_interval, ln_wealth};
+use stats::{Betting, Generator, Interval, betting_interval, ln_wealth};
 
 const CONFIDENCE: f64 = 0.95;
 /// Sessions of every figure, and the most pairs of one.
@@ -64,8 +64,8 @@ impl Noise {
     }
 }
 
-/// The pairs at which a session ends, and the sign of its winner; `None` if it has none.
-fn winner(noise: Noise, effect: f64, session: u64) -> Option<(usize, f64)> {
+/// The pairs at which a session ends, and its interval; `None` if it has no winner.
+fn winner(noise: Noise, effect: f64, session: u64) -> Option<(usize, Interval)> {
     let mut generator = Generator::new(session, 7);
     let windows = noise.windows(&mut generator);
     let mut differences = Vec::new();
@@ -83,7 +83,7 @@ fn winner(noise: Noise, effect: f64, session: u64) -> Option<(usize, f64)> {
         if let Some(Betting::Within(interval)) = found
             && !interval.contains(0.0)
         {
-            return Some((differences.len(), interval.low.signum()));
+            return Some((differences.len(), interval));
         }
     }
     None
@@ -103,13 +103,29 @@ fn without_an_effect_at_most_one_session_in_twenty_has_a_winner() {
 fn effects_are_found_with_their_sign() {
     for (effect, least) in [(0.05, 0.8), (0.1, 0.99), (0.2, 0.99), (-0.1, 0.99)] {
         let sessions = (0..100).filter_map(|session| winner(Noise::White, effect, session));
-        let found: Vec<(usize, f64)> = sessions.collect();
-        let right = found.iter().filter(|(_, sign)| sign * effect > 0.0);
+        let found: Vec<(usize, Interval)> = sessions.collect();
+        let right = found
+            .iter()
+            .filter(|(_, interval)| interval.low * effect > 0.0);
         let right = right.count();
         let mut pairs: Vec<usize> = found.iter().map(|(pairs, _)| *pairs).collect();
         pairs.sort_unstable();
         let median = pairs[pairs.len() / 2];
         println!("{effect:+}: {right} of 100 sessions found it, half of them in {median} pairs");
         assert!(right as f64 >= least * 100.0, "{effect}: {right}");
+    }
+}
+
+/// A session ends when its interval is at its most extreme: that still holds the truth.
+#[test]
+fn where_a_session_ends_its_interval_holds_the_effect() {
+    for noise in NOISES {
+        let ended = (0..SESSIONS).filter_map(|session| winner(noise, 0.1, session));
+        let ended: Vec<(usize, Interval)> = ended.collect();
+        let holding = ended.iter().filter(|(_, interval)| interval.contains(0.1));
+        let (holding, ended) = (holding.count() as u64, ended.len() as u64);
+        println!("{noise:?}: of {ended} sessions that found an effect, {holding} hold it");
+        assert!(ended * 2 > SESSIONS, "{noise:?}: {ended}");
+        assert!((ended - holding) * 20 <= SESSIONS, "{noise:?}: {holding}");
     }
 }
