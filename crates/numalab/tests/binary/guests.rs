@@ -46,5 +46,6 @@ mod scripts;
 mod several_servers;
 mod shared_page_tables;
 mod trials;
+mod tries;
 mod units;
 mod weights;
