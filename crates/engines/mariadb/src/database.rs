@@ -58,7 +58,12 @@ impl Database for MariaDb {
         (target.server == OURS).then(|| found().map_err(Error::from))
     }
 
-    fn work(&self, target: &Target, pid: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
+    fn work(
+        &self,
+        target: &Target,
+        pid: u32,
+        _role: Option<&str>,
+    ) -> Option<Result<Box<dyn WorkCounters>, Error>> {
         let Target::Server(target) = target else {
             return None;
         };

@@ -53,11 +53,16 @@ impl Database for PostgreSql {
         })
     }
 
-    fn work(&self, target: &Target, _: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
+    fn work(
+        &self,
+        target: &Target,
+        _pid: u32,
+        role: Option<&str>,
+    ) -> Option<Result<Box<dyn WorkCounters>, Error>> {
         let Target::Postgres(data) = target else {
             return None;
         };
-        Some(work::connect(Path::new(data)).map_err(Error::from))
+        Some(work::connect(Path::new(data), role).map_err(Error::from))
     }
 }
 

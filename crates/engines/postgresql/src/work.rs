@@ -13,12 +13,13 @@ use crate::local::LocalServer;
 const COUNTS: &str = "SELECT sum(xact_commit + xact_rollback)::bigint, \
                              sum(blks_hit + blks_read)::bigint FROM pg_stat_database";
 
-/// Connects to the server of a data directory.
+/// Connects to the server of a data directory, as `role`; `None`: the one named like the connecting
+/// user.
 ///
 /// # Errors
 /// When the server does not run, or rejects the connection.
-pub(crate) fn connect(data: &Path) -> Result<Box<dyn WorkCounters>, Error> {
-    let client = LocalServer::of(data, None)?.ask(|door| door.connect_somewhere())?;
+pub(crate) fn connect(data: &Path, role: Option<&str>) -> Result<Box<dyn WorkCounters>, Error> {
+    let client = LocalServer::of(data, role)?.ask(|door| door.connect_somewhere())?;
     Ok(Box::new(Transactions { client }))
 }
 

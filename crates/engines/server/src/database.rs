@@ -40,8 +40,14 @@ pub trait Database {
     }
 
     /// Connects to a running server, the process `pid`, to read how much work it has done; `None`
-    /// if the target does not name one of this database.
-    fn work(&self, _target: &Target, _pid: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
+    /// if the target does not name one of this database. `role`: as this one, where a server has
+    /// roles; `None`: the one named like the connecting user.
+    fn work(
+        &self,
+        _target: &Target,
+        _pid: u32,
+        _role: Option<&str>,
+    ) -> Option<Result<Box<dyn WorkCounters>, Error>> {
         None
     }
 

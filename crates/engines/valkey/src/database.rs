@@ -63,7 +63,12 @@ impl Database for Valkey {
         (target.word == self.kind.id()).then(|| settings::ask(self.kind, target, pid))
     }
 
-    fn work(&self, target: &Target, pid: u32) -> Option<Result<Box<dyn WorkCounters>, Error>> {
+    fn work(
+        &self,
+        target: &Target,
+        pid: u32,
+        _role: Option<&str>,
+    ) -> Option<Result<Box<dyn WorkCounters>, Error>> {
         let Target::Server(target) = target else {
             return None;
         };

@@ -18,7 +18,7 @@ mod window;
 
 pub use attempt::{Asked, attempt};
 pub use error::Error;
-pub use live::{Live, Scene, bytes_to_move};
+pub use live::{Foreseen, Live, Scene, foresee};
 pub use load::{Load, judge_by};
 pub use noise::{Noise, lead_in_s, noise};
 pub use own_counters::{command, file};

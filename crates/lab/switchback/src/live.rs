@@ -358,20 +358,40 @@ impl Planned {
     }
 }
 
-/// The bytes that a switch to a placement would move now.
+/// What a switch to a placement would do now.
+#[derive(Debug, Default)]
+pub struct Foreseen {
+    /// The bytes that it moves.
+    pub bytes: u64,
+    /// What stays where it is, and why, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Foresees a switch to a placement.
 ///
 /// # Errors
-/// When the placement is impossible here, or there is no room for it.
-pub fn bytes_to_move(
+/// When the placement is impossible here, there is no room for it, or a permission is missing: a
+/// part of the memory alone is not the placement.
+pub fn foresee(
     root: &Root,
     target: &Target,
     topology: &Topology,
     tried: &Tried,
-) -> Result<u64, Error> {
+) -> Result<Foreseen, Error> {
     tried.cpus_on(topology)?;
     let Some(to) = &tried.memory else {
-        return Ok(0);
+        return Ok(Foreseen::default());
     };
+    // A survey of all memory goes on with private memory where it may not reach the shared.
+    let shared = Choice {
+        shared: true,
+        private: false,
+        segments: Vec::new(),
+    };
+    relocation::survey(root, target, topology, to, &shared)?;
     let planned = Planned::of(root, target, topology, to, false)?;
-    Ok(planned.plan.bytes_to_move())
+    Ok(Foreseen {
+        bytes: planned.plan.bytes_to_move(),
+        notes: planned.plan.notes,
+    })
 }

@@ -32,6 +32,10 @@ pub(crate) struct TryArguments {
     /// counter) or file:PATH (which holds one).
     #[arg(long, value_name = "METRIC", default_value = "auto")]
     pub metric: Metric,
+    /// PostgreSQL role for reading its counters [default: the owner of the data directory if run as
+    /// root, else this user].
+    #[arg(long, value_name = "ROLE")]
+    pub pg_role: Option<String>,
     /// Judge by CPU time per unit of work (cost) or by work per second (rate) [default: by the
     /// load: rate if the target is saturated].
     #[arg(long, value_name = "FIGURE")]
@@ -120,22 +124,28 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let root = Root::live();
     let target = target::of(&root, &arguments.target)?;
     let topology = machine::live_topology()?;
-    for tried in &arguments.to {
-        tried.cpus_on(&topology)?;
-    }
     let mut report = planned(arguments);
     if arguments.dry_run {
         plan(&root, &target, &topology, arguments, &mut report)?;
         return show(arguments, &report);
     }
+    // What is impossible, or not permitted, is said before the target is watched for minutes.
+    for tried in &arguments.to {
+        report
+            .notes
+            .extend(switchback::foresee(&root, &target, &topology, tried)?.notes);
+    }
+    report.notes.dedup();
     let counted = counted_target(&root, &target, arguments)?;
-    let metric = arguments.metric.clone();
+    let (metric, role) = (arguments.metric.clone(), arguments.pg_role.clone());
     let asked = asked(arguments, counted.as_ref(), topology.emulated != Some(true));
     if !asked.is_judged {
         let note = "this machine is emulated, so its figures mean nothing and no placement wins";
         report.notes.push(note.to_owned());
     }
-    let counters = Watched::start(&report.metric, move || open(&metric, counted.as_ref()))?;
+    let counters = Watched::start(&report.metric, move || {
+        open(&metric, counted.as_ref(), role.as_deref())
+    })?;
     report.unit = counters.unit.to_owned();
     let placements: Vec<Tried> = [Tried::default()]
         .into_iter()
@@ -231,7 +241,9 @@ fn plan(
     report.lead_in_s = switchback::lead_in_s(report.window_s);
     let processes = instances::find(root, target)?.len();
     for tried in &arguments.to {
-        let bytes = switchback::bytes_to_move(root, target, topology, tried)?;
+        let switchback::Foreseen { bytes, notes } =
+            switchback::foresee(root, target, topology, tried)?;
+        report.notes.extend(notes);
         let rate = relocation::own_rate(root, topology, processes).filter(|_| bytes > 0);
         report.placements.push(TriedPlacement {
             placement: tried.to_string(),
@@ -283,14 +295,18 @@ fn counted_target(
 }
 
 /// Opens the counters of work.
-fn open(metric: &Metric, counted: Option<&(Target, u32)>) -> Result<Box<dyn WorkCounters>, String> {
+fn open(
+    metric: &Metric,
+    counted: Option<&(Target, u32)>,
+    role: Option<&str>,
+) -> Result<Box<dyn WorkCounters>, String> {
     match (metric, counted) {
         (Metric::Command(program), _) => Ok(switchback::command(program.clone())),
         (Metric::File(path), _) => Ok(switchback::file(path.clone())),
         (Metric::Auto, None) => Err("the target is no database".to_owned()),
         (Metric::Auto, Some((target, pid))) => {
             let databases = databases(Places::default());
-            let found = databases.iter().find_map(|it| it.work(target, *pid));
+            let found = databases.iter().find_map(|it| it.work(target, *pid, role));
             let unknown = || format!("numalab reads no counters of {target}");
             found
                 .ok_or_else(unknown)?
@@ -345,6 +361,8 @@ impl From<Error> for Failure {
             Error::Read(error) => error.into(),
             Error::Instance(error) => error.into(),
             Error::Journal(error) => error.into(),
+            Error::Placement(error) if error.is_permission() => Failure::from(error)
+                .advise("CAP_SYS_NICE is needed to set the CPUs of other users' threads"),
             Error::Placement(error) => error.into(),
             Error::Move(error) => error.into(),
             Error::NotHonoured { .. } => fail(ExitCode::PlacementNotHonoured, error.to_string()),

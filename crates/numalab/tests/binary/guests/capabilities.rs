@@ -215,6 +215,24 @@ const CHANGES: &[Row] = &[
         ],
     ),
     privileged("undo", "undo", MOVE, &[("sys_ptrace", REFUSED)]).of("of a move"),
+    privileged(
+        "try TARGET",
+        "try $pid --to 1 --metric file:/proc/self/schedstat --by rate --window 1 --for 60",
+        MOVE,
+        &[
+            ("sys_ptrace", REFUSED),
+            ("dac_read_search", REFUSED),
+            ("checkpoint_restore", REFUSED),
+        ],
+    )
+    .of("of memory"),
+    privileged(
+        "try TARGET",
+        "try $pid --to cpus:2 --metric file:/proc/self/schedstat --by rate --window 1 --for 60",
+        &["sys_nice"],
+        &[("sys_nice", REFUSED)],
+    )
+    .of("of CPUs"),
     free("undo --list", "undo --list"),
 ];
 
