@@ -229,7 +229,7 @@ pub(crate) const LONG: &[Long] = &[
     long(HOST, "stopped_servers::", 45),
     long(HOST, "updates::", 40),
     long("two-node", "balancing::", 160),
-    long("two-node", "guests::capabilities::changes_", 60),
+    long("two-node", "guests::capabilities::changes_", 200),
     long("two-node", "guests::capabilities::looks_", 60),
     long("two-node", "guests::capabilities::runs_", 60),
     long("two-node", "guests::cures::a_heap_", 70),
