@@ -80,6 +80,8 @@ pub(crate) fn request(
     };
     if let Some(reason) = &obstacle {
         output::talk(&format!("running one trial after another: {reason}"));
+    } else if let Some(which) = experiment::long_windows(&plan.cases) {
+        output::talk(&which);
     }
     let alternates = obstacle.is_none();
     let (window_s, trials_max) = match alternates {

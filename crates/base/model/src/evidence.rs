@@ -109,6 +109,9 @@ pub struct ParkedEvidence {
     pub times: u64,
     /// CPU time that the sessions used while parked (`CLOCK_PROCESS_CPUTIME_ID`).
     pub cpu_s: f64,
+    /// Length of each window, in seconds; `None` where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_s: Option<f64>,
 }
 
 /// Where the pages of an SGA, or of one session's memory, were found (`move_pages(2)` as a query,

@@ -1,6 +1,7 @@
 //! Errors of an instance.
 
-use crate::layout::{BlockId, ProcessName};
+use crate::layout::BlockId;
+use crate::process_name::ProcessName;
 
 /// An error of an instance.
 #[derive(Debug, thiserror::Error)]

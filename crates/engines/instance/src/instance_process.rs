@@ -10,10 +10,11 @@ use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId};
 use placement::evidence::{huge_pools, residency};
 
 use crate::instance::Instance;
-use crate::layout::{ProcessName, SessionState};
+use crate::layout::SessionState;
 use crate::order::{
     Commands, InstanceOrder, InstanceReport, PhaseWord, Report, Role, SessionOrder, Task,
 };
+use crate::process_name::ProcessName;
 use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
 use crate::sga_layout::{Content, SgaLayout, SgaSize};
@@ -103,6 +104,7 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
     window.end_ns.store(u64::MAX, Ordering::Relaxed);
     let parks = matches!(order.task, Task::Windows { .. });
     window.parks.store(u32::from(parks), Ordering::Relaxed);
+    sga.control.series.0.windows.store(1, Ordering::Relaxed);
     let work_unit = match order.task {
         Task::Trial { work_unit, .. }
         | Task::Windows { work_unit, .. }

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::latch::Latch;
+use crate::series::{Series, WINDOWS_MAX};
 
 /// Bytes in a block.
 pub const BLOCK_BYTES: u64 = 8192;
@@ -22,7 +23,7 @@ pub(crate) const PAGE_BYTES_MAX: u64 = 1 << 40;
 /// Marks an SGA of numalab: "numalab\0".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
-pub(crate) const LAYOUT_VERSION: u64 = 7;
+pub(crate) const LAYOUT_VERSION: u64 = 8;
 /// No buffer, no block, no session.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Words in a set of CPUs: 8192, the maximum that Linux can be built for.
@@ -60,7 +61,7 @@ pub(crate) struct Gate {
 pub(crate) struct Window {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
-    /// Futex: number of windows opened. Parked sessions run again when it changes.
+    /// Futex: number of series opened. Parked sessions go on when it changes.
     pub opened: AtomicU32,
     /// 1: sessions park at the end of a window instead of finishing.
     pub parks: AtomicU32,
@@ -120,6 +121,7 @@ pub(crate) struct Control {
     pub identity: Line<Identity>,
     pub gate: Line<Gate>,
     pub window: Line<Window>,
+    pub series: Line<Series>,
     pub cage: Line<CageState>,
     pub scan: Line<ScanState>,
     pub writing: Line<WritingState>,
@@ -133,7 +135,7 @@ pub(crate) struct LiveCounters {
     pub statements: AtomicU64,
     /// One of [`SessionState`].
     pub state: AtomicU32,
-    /// Windows that have ended and been published.
+    /// Series of windows that have ended and been published.
     pub windows: AtomicU32,
     /// Updates of rows since the start, and the sum of the keys of those rows, modulo 2^64.
     pub updates: AtomicU64,
@@ -205,11 +207,12 @@ pub(crate) struct WaitResult {
     pub ns: AtomicU64,
 }
 
-/// Measurements of one session in its window, published before its state is `Finished`.
+/// Measurements of one session in its window, or summed over the windows of a series; published
+/// before its state is `Finished`, or before it is parked until the next series.
 #[repr(C)]
 pub(crate) struct SessionResult {
-    pub start_ns: AtomicU64,
-    pub end_ns: AtomicU64,
+    /// Length of its windows.
+    pub ns: AtomicU64,
     /// Logical reads, or the work of the session's load.
     pub work: AtomicU64,
     pub logical_reads: AtomicU64,
@@ -229,6 +232,12 @@ pub(crate) struct SessionResult {
     /// Time for which the session was parked, and CPU time that it used while parked.
     pub parked_ns: AtomicU64,
     pub parked_cpu_ns: AtomicU64,
+    /// How often it was parked.
+    pub parks: AtomicU64,
+    /// CPU time that it has used in all, inside and outside of windows.
+    pub cpu_ns_in_all: AtomicU64,
+    /// Its work in each window of the series.
+    pub work_of_windows: [AtomicU64; WINDOWS_MAX],
 }
 
 /// All data of one session or database writer.
@@ -373,23 +382,5 @@ impl BlockId {
     /// Returns the id of block `number` of the index of table `table`.
     pub fn index(table: u32, number: u32) -> Self {
         BlockId(u64::from(2 * table + 1) << 32 | u64::from(number))
-    }
-}
-
-/// A process of an instance, for display.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessName {
-    /// A session, or a worker of a parallel scan.
-    Session(u32),
-    /// The database writer of a pool.
-    Writer(u32),
-}
-
-impl std::fmt::Display for ProcessName {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ProcessName::Session(number) => write!(to, "session {number}"),
-            ProcessName::Writer(number) => write!(to, "database writer {number}"),
-        }
     }
 }

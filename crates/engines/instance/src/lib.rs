@@ -23,11 +23,13 @@ mod loader;
 mod loads;
 mod order;
 mod own_memory;
+mod process_name;
 mod replacement;
 mod results;
 mod scan;
 mod scan_worker;
 mod scratch_segment;
+mod series;
 mod session;
 mod sessions;
 mod sga;
@@ -39,6 +41,7 @@ mod snapshot;
 mod statement;
 mod storage;
 mod trial;
+mod turn_clock;
 mod wait_clock;
 mod windows;
 mod writer;
@@ -47,11 +50,12 @@ pub use cage::QUANTUM_NS;
 pub use coordinator::{Coordinator, Running};
 pub use error::Error;
 pub use instance_process::run as run_instance;
-pub use layout::{BLOCK_BYTES, ProcessName};
+pub use layout::BLOCK_BYTES;
 pub use order::{
-    Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
-    WindowReport,
+    BlockWord, Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role,
+    SessionOrder, Taken, Task, Turns, WindowReport,
 };
+pub use process_name::ProcessName;
 pub use scratch_segment::{CHANGES, ScratchSegment};
 pub use session::run as run_session;
 pub use sessions::SessionProgram;

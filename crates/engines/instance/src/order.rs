@@ -5,6 +5,7 @@ use model::{CalibrationPoint, CpuSet, LogicalReads, OwnMemory, Phase, Placement,
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::series::WINDOWS_MAX;
 use crate::sga_layout::SgaLayout;
 
 /// The order of the coordinator to an instance process.
@@ -48,7 +49,7 @@ pub enum Task {
         /// Longest warm-up.
         warm_up_s_max: f64,
     },
-    /// One trial of many short windows, each opened by the coordinator. Between windows the
+    /// One trial of many short windows, in series opened by the coordinator. Between windows the
     /// sessions are parked, so that instances of other cases can have their windows.
     Windows {
         /// Round the trial belongs to.
@@ -90,40 +91,75 @@ pub enum Task {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstanceCommand {
-    /// Let the sessions run, measure a window, park them again.
-    Open {
-        /// Time from the start of the sessions to the start of the window.
-        lead_in_s: f64,
-        /// Length of the window.
-        window_s: f64,
-    },
-    /// Let the sessions warm up, report how many units of work were done at which time, and park
-    /// them again.
-    Trace {
-        /// Duration of the warm-up.
-        seconds: f64,
-        /// Sampling interval.
-        every_s: f64,
-    },
+    /// Let the sessions run in their turns of a series, then park them again.
+    Open(Turns),
     /// Report the trial: no window follows.
     Close {
-        /// Which of the windows count, in the order they were opened.
-        kept: Vec<bool>,
+        /// What became of each series that is measured, in the order they were opened.
+        blocks: Vec<BlockWord>,
     },
+}
+
+/// The turns of one case in a series of turns of several cases. A turn is a lead-in and a window,
+/// and the turns follow one another without a gap.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// When the first turn of the series begins, `CLOCK_MONOTONIC` in ns.
+    pub first_ns: u64,
+    /// Length of a lead-in, in which sessions run unmeasured.
+    pub lead_in_ns: u64,
+    /// Length of a window.
+    pub window_ns: u64,
+    /// The numbers of this case's turns, ascending, at most [`Turns::MAX`].
+    pub turns: Vec<u32>,
+    /// Whether the windows belong to the trial; otherwise they are part of the warm-up.
+    pub is_measured: bool,
+}
+
+impl Turns {
+    /// Most turns that a case may have in a series.
+    pub const MAX: usize = WINDOWS_MAX;
+
+    /// Returns when a turn begins.
+    pub fn begin_ns(&self, turn: u32) -> u64 {
+        self.first_ns + u64::from(turn) * (self.lead_in_ns + self.window_ns)
+    }
+}
+
+/// What became of a block of windows: the same for all cases, decided without looking at rates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BlockWord {
+    /// Whether it counts.
+    pub kept: bool,
+    /// What others took.
+    pub taken: Taken,
+}
+
+/// CPU time that others took from a case, in seconds; `None` if the kernel does not report it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The hypervisor, over all CPUs.
+    pub steal_s: Option<f64>,
+    /// Other programs.
+    pub other_cpu_s: Option<f64>,
 }
 
 /// Returns the next command of the coordinator; `None` when the coordinator is gone.
 pub type Commands<'a> = dyn FnMut() -> Result<Option<InstanceCommand>, Error> + 'a;
 
-/// The report of an instance on one window, before it is known whether the window counts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// The report of an instance on one series of windows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WindowReport {
-    /// Work of all sessions per second.
-    pub work_per_s: f64,
-    /// Steal time in seconds, over all CPUs; `None` if the kernel does not report it.
-    pub steal_s: Option<f64>,
-    /// CPU time used by other programs during the window.
-    pub other_cpu_s: Option<f64>,
+    /// Work of all sessions per second, for each window.
+    pub work_per_s: Vec<f64>,
+    /// CPU time that the sessions used since the last report, in lead-ins and windows.
+    pub cpu_s: f64,
+    /// Mean time of a statement.
+    pub statement_s: f64,
+    /// CPU time that a session used to fall asleep and to wake up, on average.
+    pub park_cpu_s: f64,
+    /// By how much too late the series was opened.
+    pub late_s: f64,
 }
 
 /// A report of an instance process to the coordinator, one JSON document per line.
@@ -150,10 +186,8 @@ pub enum InstanceReport {
     },
     /// The sessions are up and parked.
     Parked,
-    /// A window is over, and the sessions are parked.
+    /// A series of windows is over, and the sessions are parked.
     Window(WindowReport),
-    /// Units of work done since the sessions started, each with the seconds since then.
-    Trace(Vec<(f64, u64)>),
     /// The trial ended, valid or not.
     Trial(Box<Trial>),
     /// The calibration ended.

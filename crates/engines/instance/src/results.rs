@@ -96,7 +96,7 @@ impl Total {
     fn add(&mut self, slot: &SessionSlot) {
         let get = |field: &AtomicU64| field.load(Ordering::Relaxed);
         let result = &slot.result;
-        let wall_ns = get(&result.end_ns).saturating_sub(get(&result.start_ns));
+        let wall_ns = get(&result.ns);
         let work = get(&result.work);
         self.rows_verified += get(&result.rows_verified);
         self.rows_wrong += get(&result.rows_wrong);
@@ -176,6 +176,11 @@ impl Total {
     /// Returns the mean measured time of a session, in seconds.
     pub(crate) fn seconds_of_a_session(&self, sessions: u32) -> f64 {
         self.db_time_ns as f64 / 1e9 / f64::from(sessions.max(1))
+    }
+
+    /// Returns the mean time of a statement, in seconds.
+    pub(crate) fn statement_s(&self) -> f64 {
+        self.db_time_ns as f64 / 1e9 / self.statements.max(1) as f64
     }
 
     /// Returns the CPU time of all sessions.

@@ -95,7 +95,7 @@ impl<'m> Worker<'m> {
     }
 
     fn begin_window(&mut self) {
-        self.window = Some(Snapshot::take(&self.reader, self.scans, 0));
+        self.window = Some(Snapshot::take(&self.reader, None, self.scans, 0));
         for pool in 0..self.sga.layout.pools {
             self.reads_of(pool).store(0, Ordering::Relaxed);
         }
@@ -206,7 +206,7 @@ impl<'m> Worker<'m> {
     fn publish(&self) {
         let result = &self.sga.slots[self.number as usize].result;
         if let Some(start) = &self.window {
-            let end = Snapshot::take(&self.reader, self.scans, 0);
+            let end = Snapshot::take(&self.reader, None, self.scans, 0);
             end.publish_since(start, result);
         }
         for (field, word) in result.cpus_used.iter().zip(self.cpus_used) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use linux::affinity::current_cpu;
-use linux::clock::{monotonic_ns, process_cpu_ns};
+use linux::clock::monotonic_ns;
 use linux::data_file::DataFile;
 use linux::shared_memory::{Mapping, SharedMemory};
 
@@ -17,9 +17,10 @@ use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState};
 use crate::loads::{self, Ingredients, Load};
 use crate::order::{Role, SessionOrder};
 use crate::sga::Sga;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Done, Snapshot};
 use crate::statement::{Table, select, update};
 use crate::storage::Storage;
+use crate::turn_clock::TurnClock;
 use crate::wait_clock::WaitClock;
 use crate::{Error, failure, layout::SessionResult, scan_worker, writer};
 
@@ -197,10 +198,12 @@ struct Session<'m> {
     statements: u64,
     rows: u64,
     wrong: u64,
+    clock: TurnClock<'m>,
     window: Option<Snapshot>,
+    /// What was done in the windows of the series that have ended, and their number.
+    done: Done,
+    windows_done: usize,
     has_published: bool,
-    parked_ns: u64,
-    parked_cpu_ns: u64,
     cpus_used: [u64; CPU_WORDS],
     latency: [u64; HISTOGRAM_BUCKETS],
     latency_max_ns: u64,
@@ -228,10 +231,11 @@ impl<'m> Session<'m> {
             statements: 0,
             rows: 0,
             wrong: 0,
+            clock: TurnClock::new(sga, order.session),
             window: None,
+            done: Done::default(),
+            windows_done: 0,
             has_published: false,
-            parked_ns: 0,
-            parked_cpu_ns: 0,
             cpus_used: [0; CPU_WORDS],
             latency: [0; HISTOGRAM_BUCKETS],
             latency_max_ns: 0,
@@ -288,87 +292,85 @@ impl<'m> Session<'m> {
     /// Begins, continues or ends the measured window. Returns whether there is more to do.
     #[inline]
     fn keep_window(&mut self, latency_ns: u64) -> bool {
-        let window = &self.sga.control.window.0;
-        let Some(start) = self.window else {
-            if self.now_ns >= window.start_ns.load(Ordering::Relaxed) {
-                self.window = Some(self.snapshot());
+        let start = match self.window {
+            Some(start) => start,
+            None if self.now_ns < self.clock.start_ns() => return true,
+            None => {
+                let start = self.snapshot().as_of(self.clock.start_ns());
+                self.window = Some(start);
+                // It may have waited for a CPU throughout its window.
+                if self.now_ns >= self.clock.end_ns() {
+                    self.end_window(&start);
+                    return false;
+                }
+                return true;
             }
-            return true;
         };
         let cpu = current_cpu().0 as usize;
         self.cpus_used[cpu / 64 % CPU_WORDS] |= 1 << (cpu % 64);
         self.latency[histogram::bucket(latency_ns)] += 1;
         self.latency_max_ns = self.latency_max_ns.max(latency_ns);
-        if self.now_ns < window.end_ns.load(Ordering::Relaxed) {
+        if self.now_ns < self.clock.end_ns() {
             return true;
         }
-        self.publish(&start);
+        self.end_window(&start);
         false
     }
 
     /// Updates the window after a wait for a turn, during which it may have begun or ended. Returns
     /// whether there is more to do.
     fn after_wait(&mut self) -> bool {
-        let window = &self.sga.control.window.0;
-        let start_ns = window.start_ns.load(Ordering::Relaxed);
+        let start_ns = self.clock.start_ns();
         self.now_ns = monotonic_ns();
         if self.window.is_none() && self.now_ns >= start_ns {
-            let (wait_counts, wait_ns) = self.reader.waits.as_of(start_ns);
-            let at_ns = start_ns;
-            self.window = Some(Snapshot {
-                at_ns,
-                wait_counts,
-                wait_ns,
-                ..self.snapshot()
-            });
+            let waits = self.reader.waits.as_of(start_ns);
+            self.window = Some(self.snapshot().after_waits(start_ns, waits));
         }
         match self.window {
-            Some(start) if self.now_ns >= window.end_ns.load(Ordering::Relaxed) => {
-                self.publish(&start);
+            Some(start) if self.now_ns >= self.clock.end_ns() => {
+                self.end_window(&start);
                 false
             }
             _ => self.sga.control.gate.0.stop.load(Ordering::Relaxed) == 0,
         }
     }
 
-    /// Sleeps after a window until the next one is opened, and resets the counters of a window.
-    /// Returns whether there is a next one.
+    /// Sleeps after a window until the next one, of this series or the next. Returns whether there
+    /// is one.
     fn park(&mut self) -> bool {
-        let window = &self.sga.control.window.0;
-        let stop = &self.sga.control.gate.0.stop;
-        if !self.has_published || window.parks.load(Ordering::Acquire) == 0 {
+        if self.window.is_none() || !self.clock.parks() {
             return false;
         }
-        let opened = window.opened.load(Ordering::Acquire);
-        let (since_ns, cpu_ns) = (monotonic_ns(), process_cpu_ns());
-        let slot = &self.sga.slots[self.number as usize];
-        slot.live.0.windows.fetch_add(1, Ordering::Release);
-        while window.opened.load(Ordering::Acquire) == opened && stop.load(Ordering::Acquire) == 0 {
-            linux::futex::wait(&window.opened, opened, None);
-        }
-        self.parked_ns += monotonic_ns() - since_ns;
-        self.parked_cpu_ns += process_cpu_ns() - cpu_ns;
-        let result = &slot.result;
-        result.parked_ns.store(self.parked_ns, Ordering::Relaxed);
-        let parked_cpu_ns = &result.parked_cpu_ns;
-        parked_cpu_ns.store(self.parked_cpu_ns, Ordering::Relaxed);
-        self.latency = [0; HISTOGRAM_BUCKETS];
-        self.latency_max_ns = 0;
-        self.wrong = 0;
         self.window = None;
-        window.parks.load(Ordering::Acquire) == 1 && stop.load(Ordering::Acquire) == 0
+        if self.windows_done == self.clock.windows() {
+            self.done = Done::default();
+            self.windows_done = 0;
+            self.latency = [0; HISTOGRAM_BUCKETS];
+            self.latency_max_ns = 0;
+            self.wrong = 0;
+        }
+        self.clock.sleep(self.windows_done)
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            own_work: self.load.is_some().then_some(self.own_work),
-            ..Snapshot::take(&self.reader, self.statements, self.rows)
+        let own_work = self.load.is_some().then_some(self.own_work);
+        Snapshot::take(&self.reader, own_work, self.statements, self.rows)
+    }
+
+    /// Ends a window, and publishes the series if it was the last.
+    fn end_window(&mut self, start: &Snapshot) {
+        let end = self.snapshot().as_of(self.clock.end_ns());
+        let work = self.done.add(start, &end);
+        let result: &SessionResult = &self.sga.slots[self.number as usize].result;
+        result.work_of_windows[self.windows_done].store(work, Ordering::Relaxed);
+        self.windows_done += 1;
+        if self.windows_done == self.clock.windows() {
+            self.publish(result);
         }
     }
 
-    fn publish(&mut self, start: &Snapshot) {
-        let result: &SessionResult = &self.sga.slots[self.number as usize].result;
-        self.snapshot().publish_since(start, result);
+    fn publish(&mut self, result: &SessionResult) {
+        self.done.publish(result);
         let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
         set(&result.rows_wrong, self.wrong);
         result
@@ -382,6 +384,9 @@ impl<'m> Session<'m> {
             .zip(self.latency)
             .for_each(|(field, count)| set(field, count));
         set(&result.latency_max_ns, self.latency_max_ns);
+        set(&result.parks, self.clock.parks);
+        set(&result.parked_ns, self.clock.parked_ns);
+        set(&result.parked_cpu_ns, self.clock.parked_cpu_ns);
         self.has_published = true;
     }
 }

@@ -6,9 +6,10 @@ use model::{LoadPlan, SgaPlan, counted};
 
 use crate::Error;
 use crate::layout::{
-    BLOCK_BYTES, BUFFERS_MAX, BlockId, COLUMN_OBJECT, PAGE_BYTES_MAX, POOLS_MAX, Pool, ProcessName,
+    BLOCK_BYTES, BUFFERS_MAX, BlockId, COLUMN_OBJECT, PAGE_BYTES_MAX, POOLS_MAX, Pool,
     SESSIONS_MAX, SessionSlot,
 };
+use crate::process_name::ProcessName;
 
 /// The requested contents of an SGA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

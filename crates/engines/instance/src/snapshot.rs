@@ -1,4 +1,4 @@
-//! Counters of a session at one point in time, and the publishing of the difference between two.
+//! Counters of a session at one point in time, and what it did between two.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,6 +14,8 @@ use crate::layout::{SessionResult, WAIT_EVENTS};
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot {
     pub at_ns: u64,
+    /// How long after `at_ns` the statement ended after which the counters were read.
+    late_ns: u64,
     pub cpu_ns: u64,
     pub kernel_cpu_ns: u64,
     pub run_queue_ns: u64,
@@ -27,6 +29,9 @@ pub(crate) struct Snapshot {
     pub wait_counts: [u64; WAIT_EVENTS],
     pub wait_ns: [u64; WAIT_EVENTS],
 }
+
+/// Counts and times of the named waits.
+type Waits = ([u64; WAIT_EVENTS], [u64; WAIT_EVENTS]);
 
 /// Clocks that belong together: no wait for a CPU lies between two of them.
 struct Clocks {
@@ -61,15 +66,21 @@ impl Clocks {
 
 impl Snapshot {
     /// Takes a snapshot of the counters.
-    pub(crate) fn take(reader: &Reader<'_>, statements: u64, rows: u64) -> Self {
+    pub(crate) fn take(
+        reader: &Reader<'_>,
+        own_work: Option<u64>,
+        statements: u64,
+        rows: u64,
+    ) -> Self {
         let run_queue_ns = || reader.waits.run_queue_ns();
         let clocks = Clocks::read_together(run_queue_ns, monotonic_ns);
         Snapshot {
             at_ns: clocks.at_ns,
+            late_ns: 0,
             cpu_ns: clocks.cpu_ns,
             kernel_cpu_ns: clocks.kernel_cpu_ns,
             run_queue_ns: clocks.run_queue_ns,
-            own_work: None,
+            own_work,
             logical_reads: reader.logical_reads,
             physical_reads: reader.physical_reads,
             statements,
@@ -80,43 +91,103 @@ impl Snapshot {
         }
     }
 
+    /// Makes this the snapshot of an earlier moment, which passed during the last statement: a
+    /// window then has its length, and holds the statements that ended in it, also where a session
+    /// waited for a CPU when it began.
+    pub(crate) fn as_of(self, at_ns: u64) -> Self {
+        Snapshot {
+            at_ns,
+            late_ns: self.at_ns.saturating_sub(at_ns),
+            ..self
+        }
+    }
+
+    /// Makes this the snapshot of an earlier moment, which passed during named waits, given their
+    /// counts and times at that moment.
+    pub(crate) fn after_waits(self, at_ns: u64, (wait_counts, wait_ns): Waits) -> Self {
+        Snapshot {
+            at_ns,
+            wait_counts,
+            wait_ns,
+            ..self
+        }
+    }
+
     /// Publishes the difference between `start` and this snapshot.
     pub(crate) fn publish_since(&self, start: &Snapshot, result: &SessionResult) {
-        let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
-        set(&result.start_ns, start.at_ns);
-        set(&result.end_ns, self.at_ns);
-        set(
-            &result.logical_reads,
-            self.logical_reads - start.logical_reads,
-        );
-        set(
-            &result.physical_reads,
-            self.physical_reads - start.physical_reads,
-        );
-        set(&result.statements, self.statements - start.statements);
-        set(&result.cpu_ns, self.cpu_ns - start.cpu_ns);
-        let work = match (self.own_work, start.own_work) {
+        let mut done = Done::default();
+        done.add(start, self);
+        done.publish(result);
+    }
+}
+
+/// What a session did in one window or several.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Done {
+    ns: u64,
+    work: u64,
+    cpu_ns: u64,
+    kernel_cpu_ns: u64,
+    run_queue_ns: u64,
+    logical_reads: u64,
+    physical_reads: u64,
+    statements: u64,
+    rows: u64,
+    rows_updated: u64,
+    wait_counts: [u64; WAIT_EVENTS],
+    wait_ns: [u64; WAIT_EVENTS],
+}
+
+impl Done {
+    /// Adds a window, and returns its work.
+    pub(crate) fn add(&mut self, start: &Snapshot, end: &Snapshot) -> u64 {
+        let work = match (end.own_work, start.own_work) {
             (Some(end), Some(start)) => end - start,
-            _ => self.logical_reads - start.logical_reads,
+            _ => end.logical_reads - start.logical_reads,
         };
-        set(&result.work, work);
-        let kernel_cpu_ns = self.kernel_cpu_ns.saturating_sub(start.kernel_cpu_ns);
-        set(&result.kernel_cpu_ns, kernel_cpu_ns);
-        let run_queue_ns = self.run_queue_ns.saturating_sub(start.run_queue_ns);
-        set(&result.run_queue_ns, run_queue_ns);
-        set(&result.rows_verified, self.rows - start.rows);
-        let rows_updated = self.rows_updated - start.rows_updated;
-        set(&result.rows_updated, rows_updated);
+        let (statements, cpu_ns) = (end.statements - start.statements, end.cpu_ns - start.cpu_ns);
+        let statement_ns = cpu_ns / statements.max(1);
+        // A statement that was much later than it takes waited for a CPU.
+        let waited_ns = |late_ns: u64| late_ns.saturating_sub(statement_ns);
+        let queued_at_start = start.run_queue_ns + waited_ns(end.late_ns);
+        let queued_at_end = end.run_queue_ns + waited_ns(start.late_ns);
+        self.ns += end.at_ns.saturating_sub(start.at_ns);
+        self.work += work;
+        self.cpu_ns += cpu_ns;
+        self.kernel_cpu_ns += end.kernel_cpu_ns.saturating_sub(start.kernel_cpu_ns);
+        self.run_queue_ns += queued_at_end.saturating_sub(queued_at_start);
+        self.logical_reads += end.logical_reads - start.logical_reads;
+        self.physical_reads += end.physical_reads - start.physical_reads;
+        self.statements += statements;
+        self.rows += end.rows - start.rows;
+        self.rows_updated += end.rows_updated - start.rows_updated;
         for event in 0..WAIT_EVENTS {
-            let wait = &result.waits[event];
-            set(
-                &wait.count,
-                self.wait_counts[event] - start.wait_counts[event],
-            );
-            set(
-                &wait.ns,
-                self.wait_ns[event].saturating_sub(start.wait_ns[event]),
-            );
+            self.wait_counts[event] += end.wait_counts[event] - start.wait_counts[event];
+            self.wait_ns[event] += end.wait_ns[event].saturating_sub(start.wait_ns[event]);
+        }
+        work
+    }
+
+    /// Publishes the sums.
+    pub(crate) fn publish(&self, result: &SessionResult) {
+        let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
+        set(&result.ns, self.ns);
+        set(&result.work, self.work);
+        set(&result.cpu_ns, self.cpu_ns);
+        set(&result.kernel_cpu_ns, self.kernel_cpu_ns);
+        set(&result.run_queue_ns, self.run_queue_ns);
+        set(&result.logical_reads, self.logical_reads);
+        set(&result.physical_reads, self.physical_reads);
+        set(&result.statements, self.statements);
+        set(&result.rows_verified, self.rows);
+        set(&result.rows_updated, self.rows_updated);
+        for (wait, (count, ns)) in result
+            .waits
+            .iter()
+            .zip(self.wait_counts.iter().zip(self.wait_ns))
+        {
+            set(&wait.count, *count);
+            set(&wait.ns, ns);
         }
     }
 }

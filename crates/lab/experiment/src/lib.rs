@@ -18,7 +18,8 @@ pub use clock::{Clock, RealClock, SimulatedClock};
 pub use definition::{Definition, SHIPPED, Shipped, find};
 pub use error::{Error, KeyError};
 pub use plan::{
-    Cannot, Host, Plan, SkippedCase, Support, alternation_obstacle, plan, shipped_in_order,
+    Cannot, Host, Plan, SkippedCase, Support, alternation_obstacle, long_windows, plan,
+    shipped_in_order,
 };
 pub use run::{CONFIDENCE, RunError, RunRequest, TRIALS_MIN, execute};
 pub use workload::{CalibrationSpec, RoundSpec, TrialSpec, Workload, WorkloadError};

@@ -51,16 +51,12 @@ fn windows_s(trial: &Trial) -> f64 {
     measured.window_s.unwrap_or(0.0) * all as f64 / kept.max(1) as f64
 }
 
-/// Describes the windows of a run: `windows of 2.0 s`, or, where they alternated, `20 windows of
-/// 0.1 s for each trial, in turns with those of the other cases`.
+/// Describes the windows of a run: `windows of 2.0 s`, or, where they alternated, `160 windows of
+/// 5.0 ms per trial, alternating with those of the other cases`.
 pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
         None => alone(run, asked_s),
-        Some((count, window_s)) => format!(
-            "{} of {} per trial, alternating with those of the other cases",
-            counted(count, "window"),
-            seconds(window_s)
-        ),
+        Some(turns) => format!("{turns} per trial, alternating with those of the other cases"),
     }
 }
 
@@ -69,13 +65,7 @@ pub(crate) fn short(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
         None if is_of_programs(run) => "windows as the program took".to_owned(),
         None => format!("windows of {}", seconds(asked_s)),
-        Some((count, window_s)) => {
-            format!(
-                "{} of {} each, alternating",
-                counted(count, "window"),
-                seconds(window_s)
-            )
-        }
+        Some(turns) => format!("{turns} each, alternating"),
     }
 }
 
@@ -105,16 +95,63 @@ fn is_of_programs(run: &Run) -> bool {
     !run.cases.is_empty() && run.cases.iter().all(is_program)
 }
 
-/// Returns the number and the length of the windows of the first alternating trial.
-fn in_turns(run: &Run) -> Option<(usize, f64)> {
+/// Describes the windows of the first alternating trial of each case: `160 windows of 5.0 ms`, or
+/// `8 to 160 windows of 5.0 ms to 0.1 s` where some cases need long ones.
+fn in_turns(run: &Run) -> Option<String> {
+    let of_case = |case: &Case| {
+        let mut trials = case.trials.iter();
+        trials.find_map(|trial| {
+            let window_s = trial.evidence.parked?.window_s?;
+            Some(((windows_s(trial) / window_s).round() as usize, window_s))
+        })
+    };
+    let turns = run.cases.iter().filter_map(of_case);
+    let widest = |(low, high): (Turns, Turns), it: Turns| {
+        let low = (low.0.min(it.0), low.1.min(it.1));
+        (low, (high.0.max(it.0), high.1.max(it.1)))
+    };
+    let turns = turns.map(|it| (it, it));
+    let Some((low, high)) = turns.reduce(|both, it| widest(both, it.0)) else {
+        return samples_in_turns(run);
+    };
+    if low == high {
+        return Some(format!(
+            "{} of {}",
+            counted(low.0, "window"),
+            seconds(low.1)
+        ));
+    }
+    let count = match low.0 == high.0 {
+        true => String::new(),
+        false => format!("{} to ", low.0),
+    };
+    let count = format!("{count}{}", counted(high.0, "window"));
+    Some(format!(
+        "{count} of {} to {}",
+        seconds(low.1),
+        seconds(high.1)
+    ))
+}
+
+/// Describes the windows of the first alternating trial of a run in which each is a sample: one of
+/// a version without short windows.
+fn samples_in_turns(run: &Run) -> Option<String> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let mut alternated = trials.filter(|trial| trial.has_alternated());
     alternated.find_map(|trial| {
         let measured = trial.measured.as_ref()?;
-        let samples = &measured.sessions.as_ref()?.samples;
-        Some((samples.len(), windows_s(trial) / samples.len() as f64))
+        let count = measured.sessions.as_ref()?.samples.len();
+        let window_s = windows_s(trial) / count as f64;
+        Some(format!(
+            "{} of {}",
+            counted(count, "window"),
+            seconds(window_s)
+        ))
     })
 }
+
+/// Number and length of the windows of a trial.
+type Turns = (usize, f64);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Decides whether all cases of a round can be up at once, so that their windows can alternate.
 
-use model::{Backing, ByteSize, CasePlan, NodeSet, OwnMemoryWork, Work, node_words};
+use model::{Backing, ByteSize, CasePlan, LogicalReads, NodeSet, OwnMemoryWork, Work, node_words};
 
 use super::host::Host;
 use super::memory::sga_demand;
@@ -20,6 +20,25 @@ pub fn alternation_obstacle(cases: &[CasePlan], host: &Host<'_>) -> Option<Strin
         .iter()
         .find_map(|case| of_case(case, host))
         .or_else(|| of_memory(cases, host))
+}
+
+/// Returns whether what limits a case takes effect only in long windows: turns in a cage and
+/// periods of a quota last 0.1 s.
+pub(crate) fn needs_long_windows(work: &LogicalReads) -> bool {
+    work.load.cpu_count.is_some() || work.load.cpu_quota.is_some()
+}
+
+/// Says which of the cases that alternate have long windows, if only some have.
+pub fn long_windows(cases: &[CasePlan]) -> Option<String> {
+    let is_long = |case: &&CasePlan| case.instance().is_some_and(needs_long_windows);
+    let names: Vec<&str> = cases.iter().filter(is_long).map(|it| &*it.name).collect();
+    (!names.is_empty() && names.len() < cases.len()).then(|| {
+        format!(
+            "{}: one window of 0.1 s or more in a block, because turns of a cage and periods of a \
+             quota last 0.1 s; the other cases alternate in short windows",
+            names.join(", ")
+        )
+    })
 }
 
 /// Returns what prevents a case from being up beside others.
@@ -137,6 +156,17 @@ mod tests {
     #[test]
     fn small_cases_of_reads_can_be_up_at_once() {
         assert_eq!(obstacle("", |_| {}), None);
+    }
+
+    #[test]
+    fn only_cases_with_a_cage_or_a_quota_have_long_windows() {
+        let machine = article_000();
+        let host = Host::new(&machine);
+        let of = |case: &str| long_windows(&plan(&second(case), &host).unwrap().cases);
+        assert_eq!(of(""), None);
+        for limit in ["cpu-count = 2", "cpu-quota = 2"] {
+            says(of(limit), "b: one window of 0.1 s or more");
+        }
     }
 
     #[test]

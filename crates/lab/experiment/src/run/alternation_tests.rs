@@ -1,7 +1,7 @@
 //! Tests alternating windows on a simulated machine: it heats up, a neighbour is busy for seconds
 //! at a time, single windows are slow, and the hypervisor reports steal time.
 
-use instance::WindowReport;
+use instance::Taken;
 use model::{CasePlan, Evidence, Measured, Outcome, ParkedEvidence, Phase, Run, Trial};
 use stats::{Generator, median, ratio_of_cases, ratio_of_pairs};
 
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// Returns the rate of a window and the time that the hypervisor took.
-    fn window(&mut self, case: &CasePlan, window_s: f64, noise: f64) -> WindowReport {
+    fn window(&mut self, case: &CasePlan, window_s: f64, noise: f64) -> (f64, Taken) {
         while self.clock.now_s() >= self.until_s {
             self.busy = !self.busy;
             let mean_s = if self.busy { BUSY_S } else { QUIET_S };
@@ -78,11 +78,12 @@ impl Machine {
             1.0
         };
         self.clock.advance(window_s);
-        WindowReport {
-            work_per_s: 1e6 * of_case * noise * (1.0 - taken) * slow * skew_of_rate * drift,
+        let rate = 1e6 * of_case * noise * (1.0 - taken) * slow * skew_of_rate * drift;
+        let taken = Taken {
             steal_s: Some(taken * window_s * 2.0),
             other_cpu_s: None,
-        }
+        };
+        (rate, taken)
     }
 
     fn noise(&mut self) -> f64 {
@@ -121,7 +122,7 @@ impl Workload for Machine {
         self.clock.advance(SET_UP_S);
         let noise = self.noise();
         let windows = (spec.window_s / WINDOW_S) as u32;
-        let rates = (0..windows).map(|_| self.window(case, WINDOW_S, noise).work_per_s);
+        let rates = (0..windows).map(|_| self.window(case, WINDOW_S, noise).0);
         let value = rates.sum::<f64>() / f64::from(windows);
         Ok(trial(spec.round, value, None))
     }
@@ -147,9 +148,9 @@ impl Workload for Machine {
             let mut block = Vec::new();
             for index in &order {
                 self.clock.advance(LEAD_IN_S);
-                let window = self.window(cases[*index], WINDOW_S, noises[*index]);
-                rates[*index].push(window.work_per_s);
-                block.push(window);
+                let (rate, taken) = self.window(cases[*index], WINDOW_S, noises[*index]);
+                rates[*index].push(rate);
+                block.push(taken);
             }
             blocks.push(block);
         }

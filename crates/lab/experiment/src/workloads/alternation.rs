@@ -1,32 +1,40 @@
 //! A round of trials with alternating windows: all its cases are up, and all but one are parked.
 //!
-//! A **block** is one window of each case, in random order. Interference that lasts longer than a
-//! block affects all its cases alike (Abedi and Brecht, "Conducting Repeatable Experiments in
-//! Highly Variable Cloud Computing Environments", ICPE 2017; Bulej et al., "Duet Benchmarking",
-//! ICPE 2020). docs/measurement.md has the rules.
+//! In a **block** every case is measured for the same time. Cases that can have short windows
+//! alternate in many turns inside it; the others have one window. Interference that lasts longer
+//! than a turn, or a block, affects all cases in it alike (Abedi and Brecht, "Conducting Repeatable
+//! Experiments in Highly Variable Cloud Computing Environments", ICPE 2017; Bulej et al., "Duet
+//! Benchmarking", ICPE 2020). docs/measurement.md has the rules.
 
-use instance::{InstanceCommand, InstanceReport, Running, Task, WindowReport};
+use instance::{
+    BlockWord, InstanceCommand, InstanceReport, Running, Taken, Task, Turns, WindowReport,
+};
+use linux::Root;
+use linux::clock::monotonic_ns;
+use linux::machine_counters::{self, MachineCounters};
+use model::exit::ExitCode;
 use model::{CasePlan, LogicalReads, Phase, Trial};
-use stats::{Generator, median};
+use stats::Generator;
 
 use super::instance_launch::{InstanceLauncher, LOOK_EVERY, Prepared, not_permitted, work_of};
 use super::instance_validity::judged;
-use super::quiet_blocks::quiet_blocks;
-use super::window_length::{LEAD_IN_USUAL_S, WindowLength, lead_in_of};
+use super::quiet_blocks::{Block, counted_blocks};
+use super::rhythm::{Blocks, Length, TRACE_WINDOW_S, TRACE_WINDOWS, Trace, Turn};
+use crate::plan::needs_long_windows;
 use crate::{Cancel, RoundSpec, WorkloadError};
 
-/// Number of traces from which the lead-in is chosen.
-const TRACES: u32 = 3;
-/// Seconds that the other case runs before each trace, and seconds that the traced case runs.
-const TRACE_S: (f64, f64) = (0.05, 0.12);
-/// Interval between the samples of a trace, in seconds.
-const TRACE_EVERY_S: f64 = 0.002;
+/// Number of traces of each of two cases from which the turn is chosen.
+const TRACES: usize = 8;
 /// Warm-up of each case before the first block, in seconds: long enough for the scheduler to settle
 /// its sessions on CPUs. Their page tables are complete by then; the lead-in of each window warms
 /// their caches.
 const WARM_UP_S: f64 = 0.05;
 /// Minimum number of blocks of a round, however little time is left.
 const BLOCKS_MIN: u32 = 2;
+/// Time from the opening of a series to its first turn, so that every instance has passed it on: at
+/// first, and the multiple of the delay of one that was late.
+const OPEN_S: f64 = 0.002;
+const TIMES_LATE: f64 = 3.0;
 
 /// One case of a round: its instance while up, its trial afterwards.
 struct Member<'c> {
@@ -42,22 +50,29 @@ struct Round<'r, 's> {
     spec: &'r RoundSpec<'s>,
     live: &'r mut dyn FnMut(Phase, Option<f64>),
     cancel: &'r Cancel,
+    /// Time from the opening of a series to its first turn.
+    open_s: f64,
 }
 
 /// Runs the trials of a round. Its processes and groups are gone afterwards, also on error.
-/// `lead_in_s` is the unmeasured time before each window; the first round determines it.
+/// `turn` is how cases with short windows alternate; the first round chooses it.
 ///
 /// # Errors
 /// As [`crate::Workload::trial`].
 pub(super) fn alternate(
     launcher: &InstanceLauncher,
-    lead_in_s: &mut Option<f64>,
+    turn: &mut Option<Turn>,
     cases: &[&CasePlan],
     spec: &RoundSpec<'_>,
     live: &mut dyn FnMut(Phase, Option<f64>),
     cancel: &Cancel,
 ) -> Result<Vec<Trial>, WorkloadError> {
-    let mut round = Round { spec, live, cancel };
+    let mut round = Round {
+        spec,
+        live,
+        cancel,
+        open_s: OPEN_S,
+    };
     let mut members = Vec::new();
     let mut result = Ok(());
     for (number, case) in cases.iter().enumerate() {
@@ -70,7 +85,7 @@ pub(super) fn alternate(
         }
     }
     if result.is_ok() {
-        result = round.make(lead_in_s, &mut members);
+        result = round.make(turn, &mut members);
     }
     let mut trials = Vec::new();
     for member in members {
@@ -122,21 +137,6 @@ fn turns(work: &LogicalReads) -> u32 {
         .map_or(0, |most| 2 * load.sessions.div_ceil(most.max(1)))
 }
 
-fn trace(seconds: f64) -> InstanceCommand {
-    InstanceCommand::Trace {
-        seconds,
-        every_s: TRACE_EVERY_S,
-    }
-}
-
-/// Returns the points of a trace.
-fn points(report: InstanceReport) -> Option<Vec<(f64, u64)>> {
-    match report {
-        InstanceReport::Trace(points) => Some(points),
-        _ => None,
-    }
-}
-
 impl Member<'_> {
     fn fail(&mut self, round: u32, reason: String) {
         self.running = None;
@@ -147,7 +147,7 @@ impl Member<'_> {
 impl Round<'_, '_> {
     fn make(
         &mut self,
-        lead_in_s: &mut Option<f64>,
+        turn: &mut Option<Turn>,
         members: &mut [Member<'_>],
     ) -> Result<(), WorkloadError> {
         for member in members.iter_mut() {
@@ -157,22 +157,32 @@ impl Round<'_, '_> {
             })?;
         }
         // One at a time: together they would only show how they share the machine.
-        let warm_up = trace(WARM_UP_S);
-        for member in members.iter_mut() {
-            (self.live)(Phase::WarmingUp, None);
-            self.ask(member, &warm_up, points)?;
-        }
-        let works: Vec<&LogicalReads> = members.iter().map(|member| member.work).collect();
-        let lead_in_s = match *lead_in_s {
-            Some(known) => known,
-            None => *lead_in_s.insert(self.choose_lead_in(members)?),
+        let length = Length {
+            lead_in_s: 0.0,
+            window_s: WARM_UP_S,
         };
-        let length = WindowLength::of(&works, lead_in_s, self.spec.trial.window_s);
-        let blocks = self.blocks(members, &length)?;
-        let kept = quiet_blocks(&blocks);
-        for member in members.iter_mut() {
-            let close = InstanceCommand::Close { kept: kept.clone() };
-            let trial = self.ask(member, &close, |report| match report {
+        for index in 0..members.len() {
+            (self.live)(Phase::WarmingUp, None);
+            self.series(members, length, &[(index, vec![0])], false)?;
+        }
+        let turn = match *turn {
+            Some(known) => known,
+            None => *turn.insert(self.choose_turn(members)?),
+        };
+        let works: Vec<&LogicalReads> = members.iter().map(|member| member.work).collect();
+        let plan = Blocks::of(&works, turn, self.spec.trial.window_s);
+        let blocks = self.blocks(members, &plan)?;
+        let kept = counted_blocks(&blocks);
+        for (index, member) in members.iter_mut().enumerate() {
+            let words = blocks.iter().zip(&kept).map(|(block, kept)| BlockWord {
+                kept: *kept,
+                taken: block.taken[index],
+            });
+            let close = InstanceCommand::Close {
+                blocks: words.collect(),
+            };
+            self.tell(member, &close);
+            let trial = self.until(member, |report| match report {
                 InstanceReport::Trial(trial) => Some(*trial),
                 _ => None,
             })?;
@@ -188,75 +198,121 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// Opens windows, block by block, and returns their reports by block.
+    /// Measures block by block.
     fn blocks(
         &mut self,
         members: &mut [Member<'_>],
-        length: &WindowLength,
-    ) -> Result<Vec<Vec<WindowReport>>, WorkloadError> {
+        plan: &Blocks,
+    ) -> Result<Vec<Block>, WorkloadError> {
         let mut random = Generator::new(self.spec.order_seed, 0);
-        let mut order: Vec<usize> = (0..members.len()).collect();
         let blocks_min = members.iter().map(|member| turns(member.work));
         let blocks_min = blocks_min.max().unwrap_or(0).max(BLOCKS_MIN);
+        let is_long = |index: &usize| needs_long_windows(members[*index].work);
+        let (long, short): (Vec<usize>, Vec<usize>) = (0..members.len()).partition(is_long);
+        let mut segments: Vec<Vec<usize>> = long.into_iter().map(|index| vec![index]).collect();
+        segments.extend((!short.is_empty()).then_some(short));
         let mut blocks = Vec::new();
-        for block in 0..length.windows.max(blocks_min) {
-            if block >= blocks_min && (self.spec.is_over)() {
+        for number in 0..plan.blocks.max(blocks_min) {
+            if number >= blocks_min && (self.spec.is_over)() {
                 break;
             }
-            random.shuffle(&mut order);
-            let mut reports = Vec::with_capacity(order.len());
-            for index in &order {
-                let member = &mut members[*index];
-                let open = InstanceCommand::Open {
-                    lead_in_s: length.lead_in_s(member.work),
-                    window_s: length.window_s,
+            random.shuffle(&mut segments);
+            let mut block = Block {
+                taken: vec![Taken::default(); members.len()],
+                is_late: false,
+            };
+            for segment in &segments {
+                let (length, turns) = match segment[..] {
+                    [alone] => (plan.alone(members[alone].work), vec![vec![0]]),
+                    _ => plan.together(segment.len(), Turns::MAX, &mut random),
                 };
-                let report = self.ask(member, &open, |report| match report {
-                    InstanceReport::Window(report) => Some(report),
-                    _ => None,
-                })?;
-                reports.extend(report);
+                let of_cases: Vec<(usize, Vec<u32>)> = segment.iter().copied().zip(turns).collect();
+                let found = self.series(members, length, &of_cases, true)?;
+                block.is_late |= found.is_late;
+                segment
+                    .iter()
+                    .for_each(|index| block.taken[*index] = found.taken);
             }
-            blocks.push(reports);
+            blocks.push(block);
         }
         Ok(blocks)
     }
 
-    /// Measures how long a case needs to refill its caches, with two cases that run without a CPU
-    /// limit.
-    fn choose_lead_in(&mut self, members: &mut [Member<'_>]) -> Result<f64, WorkloadError> {
-        let is_free = |member: &Member<'_>| {
-            let load = &member.work.load;
-            load.cpu_count.is_none() && load.cpu_quota.is_none() && member.running.is_some()
+    /// Chooses the turn, from traces of two cases that can have short windows.
+    fn choose_turn(&mut self, members: &mut [Member<'_>]) -> Result<Turn, WorkloadError> {
+        let is_short = |index: &usize| {
+            let member = &members[*index];
+            !needs_long_windows(member.work) && member.running.is_some()
         };
-        let free: Vec<usize> = (0..members.len())
-            .filter(|index| is_free(&members[*index]))
-            .take(2)
-            .collect();
-        let [one, other] = free[..] else {
-            return Ok(LEAD_IN_USUAL_S);
-        };
-        let mut lead_ins = Vec::new();
-        for _ in 0..TRACES {
-            self.ask(&mut members[other], &trace(TRACE_S.0), points)?;
-            let traced = self.ask(&mut members[one], &trace(TRACE_S.1), points)?;
-            lead_ins.extend(traced.as_deref().and_then(lead_in_of));
+        let short: Vec<usize> = (0..members.len()).filter(is_short).take(2).collect();
+        if short.len() < 2 {
+            return Ok(Turn::LONG);
         }
-        Ok(median(&lead_ins).unwrap_or(LEAD_IN_USUAL_S))
+        let length = Length {
+            lead_in_s: 0.0,
+            window_s: TRACE_WINDOW_S,
+        };
+        let windows: Vec<u32> = (0..TRACE_WINDOWS).collect();
+        let mut traces = Vec::new();
+        for _ in 0..TRACES {
+            for index in &short {
+                let of_cases = [(*index, windows.clone())];
+                let found = self.series(members, length, &of_cases, false)?;
+                traces.extend(found.reports.into_iter().map(|report| Trace {
+                    work_per_s: report.work_per_s,
+                    statement_s: report.statement_s,
+                    park_cpu_s: report.park_cpu_s,
+                }));
+            }
+        }
+        Ok(Turn::of(&traces))
     }
 
-    /// Sends a command to an instance and waits for the answer; returns `None` when it has failed.
-    fn ask<T>(
+    /// Opens a series for the cases with these turns, and waits until it is over.
+    fn series(
         &mut self,
-        member: &mut Member<'_>,
-        command: &InstanceCommand,
-        take: impl FnMut(InstanceReport) -> Option<T>,
-    ) -> Result<Option<T>, WorkloadError> {
-        // If the instance has ended, its reports say so.
+        members: &mut [Member<'_>],
+        length: Length,
+        of_cases: &[(usize, Vec<u32>)],
+        is_measured: bool,
+    ) -> Result<Series, WorkloadError> {
+        let nanoseconds = |seconds: f64| (seconds * 1e9) as u64;
+        let before = counters()?;
+        let first_ns = monotonic_ns() + nanoseconds(self.open_s);
+        for (index, turns) in of_cases {
+            let open = InstanceCommand::Open(Turns {
+                first_ns,
+                lead_in_ns: nanoseconds(length.lead_in_s),
+                window_ns: nanoseconds(length.window_s),
+                turns: turns.clone(),
+                is_measured,
+            });
+            self.tell(&mut members[*index], &open);
+        }
+        let mut reports = Vec::new();
+        for (index, _) in of_cases {
+            reports.extend(self.until(&mut members[*index], |report| match report {
+                InstanceReport::Window(report) => Some(report),
+                _ => None,
+            })?);
+        }
+        let late_s = reports.iter().map(|it| it.late_s).fold(0.0, f64::max);
+        if late_s > 0.0 {
+            self.open_s = self.open_s.max((self.open_s + late_s) * TIMES_LATE);
+        }
+        let ours_cpu_s = reports.iter().map(|it| it.cpu_s).sum();
+        Ok(Series {
+            taken: taken(&before, &counters()?, ours_cpu_s, of_cases.len()),
+            is_late: late_s > 0.0,
+            reports,
+        })
+    }
+
+    /// Sends a command to an instance. If the instance has ended, its reports say so.
+    fn tell(&mut self, member: &mut Member<'_>, command: &InstanceCommand) {
         if let Some(running) = &mut member.running {
             let _ = running.tell(command);
         }
-        self.until(member, take)
     }
 
     /// Waits for a report; returns `None` when the instance has failed.
@@ -292,5 +348,36 @@ impl Round<'_, '_> {
             }
         }
         Ok(None)
+    }
+}
+
+/// What came of a series.
+struct Series {
+    reports: Vec<WindowReport>,
+    /// What others took from each of its cases.
+    taken: Taken,
+    is_late: bool,
+}
+
+fn counters() -> Result<MachineCounters, WorkloadError> {
+    machine_counters::read(&Root::live()).map_err(|error| WorkloadError::Fatal {
+        message: error.to_string(),
+        exit_code: ExitCode::WorkloadFailed,
+    })
+}
+
+/// Returns what others took from each of `cases` between two readings: their equal shares.
+fn taken(
+    before: &MachineCounters,
+    after: &MachineCounters,
+    ours_cpu_s: f64,
+    cases: usize,
+) -> Taken {
+    let share = |before: Option<f64>, after: Option<f64>, ours: f64| {
+        Some((after? - before? - ours).max(0.0) / cases.max(1) as f64)
+    };
+    Taken {
+        steal_s: share(before.steal_s, after.steal_s, 0.0),
+        other_cpu_s: share(before.busy_s, after.busy_s, ours_cpu_s),
     }
 }

@@ -13,6 +13,7 @@ use super::alternation::alternate;
 use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted, work_of};
 use super::instance_validity::judged;
 use super::plateau::{GAIN_MIN, plateau, work_unit_max};
+use super::rhythm::Turn;
 use super::trial_groups::TrialGroups;
 use crate::{CalibrationSpec, Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
@@ -22,8 +23,8 @@ const CALIBRATION_STEP_S: f64 = 0.12;
 /// The embedded instance.
 pub struct InstanceWorkload {
     launcher: InstanceLauncher,
-    /// The unmeasured time before each window of alternating trials, once determined.
-    lead_in_s: Option<f64>,
+    /// How windows of alternating trials take turns, once chosen.
+    turn: Option<Turn>,
 }
 
 impl InstanceWorkload {
@@ -42,7 +43,7 @@ impl InstanceWorkload {
         };
         InstanceWorkload {
             launcher,
-            lead_in_s: None,
+            turn: None,
         }
     }
 
@@ -254,8 +255,8 @@ impl Workload for InstanceWorkload {
         live: &mut dyn FnMut(Phase, Option<f64>),
         cancel: &Cancel,
     ) -> Result<Option<Vec<Trial>>, WorkloadError> {
-        let lead_in_s = &mut self.lead_in_s;
-        alternate(&self.launcher, lead_in_s, cases, spec, live, cancel).map(Some)
+        let turn = &mut self.turn;
+        alternate(&self.launcher, turn, cases, spec, live, cancel).map(Some)
     }
 }
 

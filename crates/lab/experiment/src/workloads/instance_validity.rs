@@ -8,8 +8,9 @@ use super::trial_groups::{TrialGroups, quota_contradiction};
 /// Maximum CPU time of parked sessions, as a share of the parked time.
 const PARKED_CPU_MAX: f64 = 0.005;
 /// Additional CPU time each time a session parks, in seconds: to fall asleep and to wake up. On
-/// hardware it is about 10 µs; an emulated machine needs a hundred times as long.
-const PARKING_S: f64 = 0.002;
+/// hardware it is about 10 µs; an emulated machine needs a hundred times as long. But at most this
+/// share of the time for which a session is parked on average.
+const PARKING_MAX: (f64, f64) = (0.002, 0.05);
 
 /// Adds the groups to the evidence and decides whether the trial counts.
 pub(super) fn judged(
@@ -43,8 +44,10 @@ fn parked_contradiction(parked: ParkedEvidence) -> Option<String> {
         parked_s,
         times,
         cpu_s,
+        window_s: _,
     } = parked;
-    (cpu_s > parked_s * PARKED_CPU_MAX + times as f64 * PARKING_S)
+    let parking_s = (times as f64 * PARKING_MAX.0).min(parked_s * PARKING_MAX.1);
+    (cpu_s > parked_s * PARKED_CPU_MAX + parking_s)
         .then(|| format!("sessions used {cpu_s:.3} s of CPU time while parked for {parked_s:.1} s"))
 }
 
@@ -61,10 +64,13 @@ mod tests {
                 parked_s,
                 times,
                 cpu_s,
+                window_s: None,
             })
         };
         assert_eq!(of(10.0, 10, 0.001), None);
         assert_eq!(of(1.0, 10, 0.02), None);
+        assert_eq!(of(1.0, 1000, 0.05), None);
+        assert!(of(1.0, 1000, 0.06).is_some());
         assert_eq!(of(0.0, 0, 0.0), None);
         let found = of(10.0, 10, 0.2).unwrap();
         assert!(

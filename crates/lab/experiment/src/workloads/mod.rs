@@ -20,10 +20,10 @@ mod printed_number;
 mod printed_table;
 mod printed_unit;
 mod quiet_blocks;
+mod rhythm;
 mod server;
 mod simulated;
 mod trial_groups;
-mod window_length;
 
 pub use self::server::ServerWorkload;
 pub use command::CommandWorkload;
