@@ -11,7 +11,7 @@ use crate::buffer_cache::Reader;
 use crate::layout::{SessionResult, WAIT_EVENTS};
 
 /// Counters at one point in time.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Snapshot {
     pub at_ns: u64,
     /// How long after `at_ns` the statement ended after which the counters were read.
@@ -102,11 +102,14 @@ impl Snapshot {
         }
     }
 
-    /// Makes this the snapshot of an earlier moment, which passed during named waits, given their
-    /// counts and times at that moment.
+    /// Makes this the snapshot of an earlier moment, which passed during named waits or while the
+    /// session was parked, given the counts and times of waits at that moment.
     pub(crate) fn after_waits(self, at_ns: u64, (wait_counts, wait_ns): Waits) -> Self {
+        let named = self.wait_ns.iter().zip(&wait_ns);
+        let named_ns: u64 = named.map(|(now, then)| now.saturating_sub(*then)).sum();
         Snapshot {
             at_ns,
+            late_ns: self.at_ns.saturating_sub(at_ns + named_ns),
             wait_counts,
             wait_ns,
             ..self
@@ -196,7 +199,52 @@ impl Done {
 mod tests {
     use std::cell::Cell;
 
-    use super::{ATTEMPTS, Clocks};
+    use super::{ATTEMPTS, Clocks, Done, Snapshot};
+    use crate::layout::WAIT_EVENTS;
+
+    /// A snapshot after so many statements of 100 ns, and so much waiting for a CPU.
+    fn snapshot(at_ns: u64, statements: u64, run_queue_ns: u64) -> Snapshot {
+        Snapshot {
+            at_ns,
+            late_ns: 0,
+            cpu_ns: 100 * statements,
+            kernel_cpu_ns: 0,
+            run_queue_ns,
+            own_work: None,
+            logical_reads: 10 * statements,
+            physical_reads: 0,
+            statements,
+            rows: 0,
+            rows_updated: 0,
+            wait_counts: [0; WAIT_EVENTS],
+            wait_ns: [0; WAIT_EVENTS],
+        }
+    }
+
+    #[test]
+    fn a_window_has_its_length_and_what_a_session_waited_in_it() {
+        let check = |start: Snapshot, end: Snapshot, (work, run_queue_ns): (u64, u64)| {
+            let mut done = Done::default();
+            assert_eq!(done.add(&start, &end), work);
+            assert_eq!((done.ns, done.run_queue_ns), (10_000, run_queue_ns));
+        };
+        // A window from 20,000 to 30,000, and a session that runs throughout.
+        let start = snapshot(20_050, 5, 700).as_of(20_000);
+        check(start, snapshot(30_050, 105, 700).as_of(30_000), (1000, 0));
+        // It gets a CPU after 4,000 ns, having waited for 6,000, and loses it 1,000 before the end.
+        let start = snapshot(24_000, 5, 6700).as_of(20_000);
+        check(start, snapshot(32_000, 55, 9700).as_of(30_000), (500, 5000));
+        // It waits throughout.
+        let late = snapshot(35_000, 5, 90_000);
+        check(late.as_of(20_000), late.as_of(30_000), (0, 10_000));
+        // It is woken for its turn after 4,000 ns, of which 3,000 in a named wait.
+        let mut woken = snapshot(24_000, 5, 6700);
+        woken.wait_ns[0] = 3000;
+        let start = woken.after_waits(20_000, ([0; WAIT_EVENTS], [0; WAIT_EVENTS]));
+        let mut end = snapshot(30_000, 65, 6700);
+        end.wait_ns[0] = 3000;
+        check(start, end, (600, 900));
+    }
 
     #[test]
     fn a_wait_for_a_cpu_between_two_clocks_has_them_read_again() {
