@@ -48,6 +48,26 @@ pub enum Ticket {
     Sysv(i32),
     /// Number of an inherited file descriptor.
     Descriptor(RawFd),
+    /// A file descriptor of another process, which must still have it open.
+    DescriptorOf {
+        /// The process.
+        pid: u32,
+        /// The number there.
+        descriptor: RawFd,
+    },
+}
+
+impl Ticket {
+    /// The ticket by which any process of the same user finds the object of this process.
+    pub fn of_this_process(self) -> Self {
+        match self {
+            Ticket::Descriptor(descriptor) => Ticket::DescriptorOf {
+                pid: std::process::id(),
+                descriptor,
+            },
+            other => other,
+        }
+    }
 }
 
 /// Bits that carry the logarithm of a huge page's size in `MAP_`, `MFD_` and `SHM_` flags
@@ -157,19 +177,17 @@ impl SharedMemory {
     /// Opens the object of `bytes` that another process created.
     ///
     /// # Errors
-    /// When an inherited descriptor with the ticket's number is not open.
+    /// When the process has no open descriptor with the ticket's number.
     pub fn from_ticket(ticket: Ticket, bytes: usize) -> Result<Self, SystemCallError> {
         let handle = match ticket {
             Ticket::Sysv(id) => Handle::Sysv {
                 id,
                 created_here: false,
             },
-            Ticket::Descriptor(fd) => {
-                // Open it again, to assume nothing about the owner of the inherited descriptor.
-                let path = format!("/proc/self/fd/{fd}");
-                let opened = File::options().read(true).write(true).open(&path);
-                let file = opened.map_err(|cause| SystemCallError::with("open", path, cause))?;
-                Handle::Descriptor(file.into())
+            // Open it again, to assume nothing about the owner of the inherited descriptor.
+            Ticket::Descriptor(fd) => reopened(format!("/proc/self/fd/{fd}"))?,
+            Ticket::DescriptorOf { pid, descriptor } => {
+                reopened(format!("/proc/{pid}/fd/{descriptor}"))?
             }
         };
         Ok(SharedMemory { handle, bytes })
@@ -277,6 +295,12 @@ impl Drop for SharedMemory {
     fn drop(&mut self) {
         self.mark_for_destruction();
     }
+}
+
+fn reopened(path: String) -> Result<Handle, SystemCallError> {
+    let opened = File::options().read(true).write(true).open(&path);
+    let file = opened.map_err(|cause| SystemCallError::with("open", path, cause))?;
+    Ok(Handle::Descriptor(file.into()))
 }
 
 fn sized(fd: OwnedFd, bytes: usize) -> Result<Handle, SystemCallError> {
@@ -461,6 +485,32 @@ mod tests {
     fn a_descriptor_that_is_not_open_is_refused() {
         let error = SharedMemory::from_ticket(Ticket::Descriptor(98765), 4096).unwrap_err();
         assert!(error.to_string().contains("/proc/self/fd/98765"), "{error}");
+    }
+
+    #[test]
+    fn an_object_is_found_by_a_descriptor_of_another_process() {
+        for kind in [ObjectKind::Memfd, ObjectKind::Shm] {
+            let memory = SharedMemory::create(kind, 4096, 4096).unwrap();
+            let mapping = memory.map().unwrap();
+            let ticket = memory.ticket().of_this_process();
+            let pid = std::process::id();
+            assert!(matches!(ticket, Ticket::DescriptorOf { pid: it, .. } if it == pid));
+            let other = SharedMemory::from_ticket(ticket, 4096).unwrap();
+            let other = other.map().unwrap();
+            // SAFETY: both mappings have a page, which nobody else uses.
+            unsafe { mapping.address().cast::<u8>().write_volatile(7) };
+            // SAFETY: as above.
+            assert_eq!(unsafe { other.address().cast::<u8>().read_volatile() }, 7);
+        }
+        let gone = Ticket::DescriptorOf {
+            pid: i32::MAX as u32,
+            descriptor: 3,
+        };
+        let error = SharedMemory::from_ticket(gone, 4096).unwrap_err();
+        assert!(
+            error.to_string().contains("/proc/2147483647/fd/3"),
+            "{error}"
+        );
     }
 
     #[test]

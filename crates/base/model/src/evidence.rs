@@ -35,6 +35,10 @@ pub struct Evidence {
     /// How sessions spent the time between windows, where a trial has many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<ParkedEvidence>,
+    /// The case that loaded the SGA of this round, where cases that request the same memory used
+    /// the same; `None`: this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_of: Option<String>,
     /// Pages the kernel's NUMA balancing moved on the whole machine during the window
     /// (`numa_pages_migrated` of /proc/vmstat).
     pub numa_pages_migrated: Option<u64>,

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use linux::Root;
 use linux::data_file::DataFile;
-use linux::shared_memory::SharedMemory;
 use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId};
 use placement::evidence::{huge_pools, residency};
 
@@ -13,6 +12,7 @@ use crate::instance::Instance;
 use crate::layout::SessionState;
 use crate::order::{
     Commands, InstanceOrder, InstanceReport, PhaseWord, Report, Role, SessionOrder, Task,
+    TicketWord,
 };
 use crate::process_name::ProcessName;
 use crate::sessions::{SessionProgram, Sessions};
@@ -55,32 +55,89 @@ pub fn run(
         },
         ..SgaSize::of(&order.work.sga, &order.work.load)
     })?;
-    let (memory, mapping) = sga_memory::make(&order.work.sga, &layout, order.segment_key)?;
-    let sga = Sga::create(&mapping, layout);
-    let storage = data_file(order, &layout)?.map(|file| Storage::new(&mapping, file));
-    let total = loader::load(&sga, storage.as_ref(), order.seed)?;
-    prepare_control(&sga, order);
-    let instance = Instance {
-        order,
-        root,
-        sga,
-        mapping: &mapping,
-        storage,
-    };
-    let mut evidence = Evidence {
-        huge_pages_before,
+    match order.shared {
+        None => {
+            let (memory, mapping) = sga_memory::make(&order.work.sga, &layout, order.segment_key)?;
+            let sga = Sga::create(&mapping, layout);
+            let storage = data_file(order, &layout)?.map(|file| Storage::new(&mapping, file));
+            let total = loader::load(&sga, storage.as_ref(), order.seed)?;
+            if matches!(order.task, Task::Windows { .. }) {
+                let ticket = memory.ticket().of_this_process().into();
+                report(InstanceReport::Loaded(ticket))?;
+            }
+            let tickets = (memory.ticket().into(), None);
+            let instance = Instance {
+                order,
+                root,
+                sga,
+                mapping: &mapping,
+                storage,
+            };
+            let start = Start {
+                program,
+                tickets,
+                huge_pages_before,
+                total,
+            };
+            carry_out(&instance, start, commands, report)
+        }
+        Some(ticket) => {
+            let attached = sga_memory::attach(&order.work.sga, &layout, ticket.into())?;
+            let sga = Sga::attach(&attached.mapping, layout)?;
+            let instance = Instance {
+                order,
+                root,
+                sga: sga.with_own_part(&attached.own_mapping),
+                mapping: &attached.mapping,
+                storage: None,
+            };
+            let start = Start {
+                program,
+                tickets: (ticket, Some(attached.own_part.ticket().into())),
+                huge_pages_before,
+                total: 0,
+            };
+            carry_out(&instance, start, commands, report)
+        }
+    }
+}
+
+/// What an instance with a loaded SGA starts with.
+struct Start<'p> {
+    program: &'p SessionProgram,
+    /// How sessions find the SGA, and their part of it.
+    tickets: (TicketWord, Option<TicketWord>),
+    huge_pages_before: Vec<HugePoolEvidence>,
+    /// The sum of the column that was loaded.
+    total: u64,
+}
+
+/// Starts the sessions, and does what the order asks for.
+fn carry_out(
+    instance: &Instance<'_>,
+    start: Start<'_>,
+    commands: &mut Commands<'_>,
+    report: &mut Report<'_>,
+) -> Result<(), Error> {
+    let order = instance.order;
+    prepare_control(&instance.sga, order);
+    let evidence = Evidence {
+        huge_pages_before: start.huge_pages_before,
+        huge_pages_during: pools_if_huge(&instance.root, order)?,
         ..Evidence::default()
     };
-    evidence.huge_pages_during = pools_if_huge(&instance.root, order)?;
-    let before = residency(&mapping, order.work.sga.page_bytes)?;
-    let mut sessions = start_sessions(&instance, &memory, program)?;
-    let own_before = own_memory::found(&instance, &sessions.pids())?;
+    let before = residency(instance.mapping, order.work.sga.page_bytes)?;
+    let mut sessions = start_sessions(instance, start.tickets, start.program)?;
+    let own_before = own_memory::found(instance, &sessions.pids())?;
     if !matches!(order.task, Task::Hold { idle: true, .. }) {
         instance.open_barrier();
     }
     match order.task {
-        Task::Scan { .. } => scan::run(&instance, &mut sessions, evidence, &before, total, report),
-        Task::Hold { .. } => hold::run(&instance, &mut sessions, report),
+        Task::Scan { .. } => {
+            let total = start.total;
+            scan::run(instance, &mut sessions, evidence, &before, total, report)
+        }
+        Task::Hold { .. } => hold::run(instance, &mut sessions, report),
         Task::Trial { .. } | Task::Windows { .. } => {
             let before = trial::Before {
                 sga: before,
@@ -88,13 +145,13 @@ pub fn run(
             };
             match order.task {
                 Task::Windows { .. } => {
-                    let up = windows::Up::new(&instance, &mut sessions, evidence, &before);
+                    let up = windows::Up::new(instance, &mut sessions, evidence, &before);
                     windows::run(up, commands, report)
                 }
-                _ => trial::run(&instance, &mut sessions, evidence, &before, report),
+                _ => trial::run(instance, &mut sessions, evidence, &before, report),
             }
         }
-        Task::Calibration { .. } => calibration::run(&instance, &mut sessions, report),
+        Task::Calibration { .. } => calibration::run(instance, &mut sessions, report),
     }
 }
 
@@ -127,7 +184,7 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
 /// Starts the sessions and database writers and waits until all of them are at the barrier.
 fn start_sessions(
     instance: &Instance<'_>,
-    memory: &SharedMemory,
+    (ticket, own_part): (TicketWord, Option<TicketWord>),
     program: &SessionProgram,
 ) -> Result<Sessions, Error> {
     let cpus_of_pools = cpus_of_pools(&instance.root, &instance.order.work.sga.allocation)?;
@@ -145,7 +202,8 @@ fn start_sessions(
             page_bytes: instance.order.work.sga.page_bytes,
             seed: instance.order.seed.wrapping_add(1 + u64::from(session)),
             layout,
-            ticket: memory.ticket().into(),
+            ticket,
+            own_part,
             data: instance
                 .storage
                 .as_ref()

@@ -53,7 +53,7 @@ pub use instance_process::run as run_instance;
 pub use layout::BLOCK_BYTES;
 pub use order::{
     BlockWord, Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role,
-    SessionOrder, Taken, Task, Turns, WindowReport,
+    SessionOrder, Taken, Task, TicketWord, Turns, WindowReport,
 };
 pub use process_name::ProcessName;
 pub use scratch_segment::{CHANGES, ScratchSegment};

@@ -28,6 +28,8 @@ pub struct InstanceOrder {
     pub data_directory: std::path::PathBuf,
     /// Seed of the physical order of rows and of the keys that sessions draw.
     pub seed: u64,
+    /// The loaded SGA of another instance, to use instead of making one.
+    pub shared: Option<TicketWord>,
     /// The task of the instance.
     pub task: Task,
 }
@@ -184,6 +186,8 @@ pub enum InstanceReport {
         /// Process ids of its database writers.
         writer_pids: Vec<u32>,
     },
+    /// The SGA is loaded, and other instances may use it.
+    Loaded(TicketWord),
     /// The sessions are up and parked.
     Parked,
     /// A series of windows is over, and the sessions are parked.
@@ -286,6 +290,9 @@ pub struct SessionOrder {
     pub layout: SgaLayout,
     /// How to find the SGA.
     pub ticket: TicketWord,
+    /// How to find the part of the SGA that belongs to the processes of one instance, if the SGA is
+    /// that of another.
+    pub own_part: Option<TicketWord>,
     /// How to find the data file, if there is one.
     pub data: Option<DataTicketWord>,
 }
@@ -325,6 +332,13 @@ pub enum TicketWord {
     Sysv(i32),
     /// Inherited file descriptor of a memfd or of a file in /dev/shm.
     Descriptor(i32),
+    /// The same of another process.
+    DescriptorOf {
+        /// The process.
+        pid: u32,
+        /// The number there.
+        descriptor: i32,
+    },
 }
 
 impl From<TicketWord> for linux::shared_memory::Ticket {
@@ -332,6 +346,7 @@ impl From<TicketWord> for linux::shared_memory::Ticket {
         match word {
             TicketWord::Sysv(id) => Self::Sysv(id),
             TicketWord::Descriptor(fd) => Self::Descriptor(fd),
+            TicketWord::DescriptorOf { pid, descriptor } => Self::DescriptorOf { pid, descriptor },
         }
     }
 }
@@ -341,6 +356,9 @@ impl From<linux::shared_memory::Ticket> for TicketWord {
         match ticket {
             linux::shared_memory::Ticket::Sysv(id) => Self::Sysv(id),
             linux::shared_memory::Ticket::Descriptor(fd) => Self::Descriptor(fd),
+            linux::shared_memory::Ticket::DescriptorOf { pid, descriptor } => {
+                Self::DescriptorOf { pid, descriptor }
+            }
         }
     }
 }

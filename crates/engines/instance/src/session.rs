@@ -15,7 +15,7 @@ use crate::handicap::Handicap;
 use crate::histogram;
 use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState};
 use crate::loads::{self, Ingredients, Load};
-use crate::order::{Role, SessionOrder};
+use crate::order::{Role, SessionOrder, TicketWord};
 use crate::sga::Sga;
 use crate::snapshot::{Done, Snapshot};
 use crate::statement::{Table, select, update};
@@ -37,11 +37,19 @@ pub fn run(order: &SessionOrder) -> Result<(), Error> {
         linux::affinity::bind_this_thread(cpus)?;
     }
     check(order)?;
-    let bytes = order.layout.bytes as usize;
-    let memory = SharedMemory::from_ticket(order.ticket.into(), bytes)?;
-    let mapping = memory.map()?;
-    mapping.populate_for_reading()?;
-    let sga = Sga::attach(&mapping, order.layout)?;
+    let map = |ticket: TicketWord, bytes: u64| -> Result<Mapping, Error> {
+        let mapping = SharedMemory::from_ticket(ticket.into(), bytes as usize)?.map()?;
+        mapping.populate_for_reading()?;
+        Ok(mapping)
+    };
+    let mapping = map(order.ticket, order.layout.bytes)?;
+    let mut sga = Sga::attach(&mapping, order.layout)?;
+    let own_bytes = order.layout.own_part_bytes();
+    let own_part = order.own_part.map(|ticket| map(ticket, own_bytes));
+    let own_part = own_part.transpose()?;
+    if let Some(own_part) = &own_part {
+        sga = sga.with_own_part(own_part);
+    }
     let result = work(sga, &mapping, order);
     if let Err(error) = &result {
         failure::leave(&sga.slots[order.session as usize], error);

@@ -74,6 +74,31 @@ impl<'m> Sga<'m> {
         Ok(sga)
     }
 
+    /// Returns the same SGA with the part that belongs to the processes of one instance in its own
+    /// mapping: control, queue, counts of reads and slots, at the same offsets. Pools, directory,
+    /// headers and blocks are shared with the other instances.
+    pub(crate) fn with_own_part(self, own_part: &'m Mapping) -> Self {
+        let bytes = self.layout.own_part_bytes();
+        assert!(own_part.len() as u64 >= bytes, "the part fits the mapping");
+        let part = |offset: u64| {
+            own_part
+                .address()
+                .wrapping_byte_add(offset as usize)
+                .cast_const()
+        };
+        let layout = &self.layout;
+        // SAFETY: as in `view`: the parts before the directory lie inside `own_part_bytes`.
+        unsafe {
+            Sga {
+                control: &slice::<Control>(part(0), 1)[0],
+                queue: slice(part(layout.queue_offset()), layout.sessions),
+                reads: slice(part(layout.reads_offset()), layout.reads_count()),
+                slots: slice(part(layout.slots_offset()), layout.processes()),
+                ..self
+            }
+        }
+    }
+
     fn view(mapping: &'m Mapping, layout: SgaLayout) -> Self {
         assert!(
             mapping.len() as u64 >= layout.bytes,
@@ -154,6 +179,8 @@ pub(crate) unsafe fn slice<'m, T>(address: *const std::ffi::c_void, count: u32) 
 mod tests {
     use linux::shared_memory::{ObjectKind, SharedMemory};
 
+    use std::sync::atomic::Ordering;
+
     use super::Sga;
     use crate::sga_layout::{Content, SgaLayout, SgaSize};
 
@@ -183,5 +210,38 @@ mod tests {
         Sga::create(&mapping, small);
         Sga::attach(&mapping, small).unwrap();
         refused(large, &format!("expected {}", large.bytes));
+    }
+
+    #[test]
+    fn an_own_part_is_of_one_instance_and_the_rest_is_shared() {
+        let layout = SgaLayout::new(&SgaSize {
+            sessions: 2,
+            cache_bytes: 1 << 20,
+            page_bytes: 4096,
+            pools: 1,
+            data_bytes: None,
+            content: Content::Tables,
+            updates: false,
+        })
+        .unwrap();
+        let mapping = |bytes: u64| {
+            let memory = SharedMemory::create(ObjectKind::Memfd, bytes as usize, 4096);
+            memory.unwrap().map().unwrap()
+        };
+        let whole = mapping(layout.bytes);
+        let own_part = mapping(layout.own_part_bytes());
+        let one = Sga::create(&whole, layout);
+        let other = Sga::attach(&whole, layout)
+            .unwrap()
+            .with_own_part(&own_part);
+        let relaxed = Ordering::Relaxed;
+        one.control.gate.0.stop.store(1, relaxed);
+        one.slots[1].live.0.work.store(5, relaxed);
+        one.queue[1].store(6, relaxed);
+        one.headers[3].usage.store(7, relaxed);
+        assert_eq!(other.control.gate.0.stop.load(relaxed), 0);
+        assert_eq!(other.slots[1].live.0.work.load(relaxed), 0);
+        assert_eq!(other.queue[1].load(relaxed), 0);
+        assert_eq!(other.headers[3].usage.load(relaxed), 7);
     }
 }

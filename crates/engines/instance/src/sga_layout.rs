@@ -348,6 +348,11 @@ impl SgaLayout {
         (self.reads_offset() + u64::from(self.reads_count()) * 8).next_multiple_of(8192)
     }
 
+    /// Returns the bytes before the directory: what belongs to the processes of one instance.
+    pub(crate) fn own_part_bytes(&self) -> u64 {
+        self.directory_offset()
+    }
+
     /// Returns the offset of the hash directory.
     pub(crate) fn directory_offset(&self) -> u64 {
         self.slots_offset() + u64::from(self.processes()) * size_of::<SessionSlot>() as u64

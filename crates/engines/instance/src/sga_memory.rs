@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use linux::Root;
-use linux::shared_memory::{self, Mapping, ObjectKind, SharedMemory};
+use linux::shared_memory::{self, Mapping, ObjectKind, SharedMemory, Ticket};
 use model::{Allocation, Backing, ByteSize, NodeId, PoolEvidence, SgaEvidence, SgaPlan};
 use placement::evidence::{Residency, numa_maps_lines, residency, residency_of_parts};
 
@@ -32,6 +32,39 @@ pub(crate) fn make(
     placement::allocate_mapping(&mapping, &plan.allocation, &pools(plan, layout))?;
     mapping.populate_for_writing()?;
     Ok((memory, mapping))
+}
+
+/// The SGA of another instance: the object, its mapping, and this instance's own part of it.
+pub(crate) struct Attached {
+    pub mapping: Mapping,
+    pub own_part: SharedMemory,
+    pub own_mapping: Mapping,
+}
+
+/// Maps the SGA of another instance, and makes the part of it that belongs to the processes of this
+/// one, with the same policy.
+///
+/// # Errors
+/// When the other instance has ended, or as [`make`].
+pub(crate) fn attach(
+    plan: &SgaPlan,
+    layout: &SgaLayout,
+    ticket: Ticket,
+) -> Result<Attached, Error> {
+    let mapping = SharedMemory::from_ticket(ticket, layout.bytes as usize)?.map()?;
+    // Pages are found by a process that has mapped them.
+    mapping.populate_for_reading()?;
+    let page_bytes = linux::process::page_bytes();
+    let bytes = layout.own_part_bytes().next_multiple_of(page_bytes);
+    let own_part = SharedMemory::create(ObjectKind::Memfd, bytes as usize, page_bytes)?;
+    let own_mapping = own_part.map()?;
+    placement::allocate_mapping(&own_mapping, &plan.allocation, &[])?;
+    own_mapping.populate_for_writing()?;
+    Ok(Attached {
+        mapping,
+        own_part,
+        own_mapping,
+    })
 }
 
 /// Checks the room in /dev/shm: on a full one, `MADV_POPULATE_WRITE` fails with a bare `EFAULT`.

@@ -89,7 +89,10 @@ fn windows_of_two_cases_alternate_and_who_is_parked_sleeps() {
 #[test]
 fn a_case_that_dies_beside_another_fails_its_own_trial_only() {
     let laboratory = Laboratory::new();
-    let path = two_cases(&laboratory, SMALL);
+    let experiment = ExperimentFile::new("one", SMALL)
+        .case("one", "")
+        .case("other", "cache = \"2MiB\"");
+    let path = laboratory.file("two.toml", experiment.text());
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.4"];
     let mut under_way = laboratory.start(&words);
     for (stored, role) in [(2, Role::Session), (6, Role::Instance)] {
@@ -105,6 +108,48 @@ fn a_case_that_dies_beside_another_fails_its_own_trial_only() {
         failed += trials(case).filter(|it| it["outcome"] == "failed").count();
     }
     assert_eq!(failed, 2, "{run:#}");
+    laboratory.nothing_is_left();
+}
+
+/// Cases that differ in what limits them use one SGA in each round; a case with other memory does
+/// not. A session that dies fails the cases that share its memory, and no other.
+#[test]
+fn cases_that_request_the_same_memory_use_the_same() {
+    let laboratory = Laboratory::new();
+    let defaults = "[sga]\ncache = \"1MiB\"\nallocation = \"interleave:all\"\n[load]\nsessions = 2";
+    let experiment = ExperimentFile::new("one", defaults)
+        .case("one", "")
+        .case("caged", "cpu-count = 1")
+        .case("smaller", "cache = \"2MiB\"");
+    let path = laboratory.file("shared.toml", experiment.text());
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "1"];
+    let mut under_way = laboratory.start(&words);
+    under_way.until_trials_are_stored(3);
+    kill(under_way.until_there_are(6, Role::Session)[0]);
+    let run = under_way.finish().with_code(0).document();
+    for case in cases(&run) {
+        assert_eq!(case["trials_valid"], 5, "{case:#}");
+    }
+    let failed = |name: &str| {
+        let case = cases(&run).find(|case| case["name"] == name).unwrap();
+        trials(case).filter(|it| it["outcome"] == "failed").count()
+    };
+    // Whoever died before its first turn held no latch.
+    let found = (failed("one"), failed("caged"), failed("smaller"));
+    let possible = [(0, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 0)];
+    assert!(possible.contains(&found), "{found:?}: {run:#}");
+    let makers = |name: &str| -> Vec<Value> {
+        let case = cases(&run).find(|case| case["name"] == name).unwrap();
+        let of_trial = |trial: &Value| trial["evidence"]["memory_of"].clone();
+        let valid = trials(case).filter(|it| it["outcome"] == "valid");
+        valid.map(of_trial).collect()
+    };
+    let (one, caged) = (makers("one"), makers("caged"));
+    for (one, caged) in one.iter().zip(&caged) {
+        let either = (one == "caged" && caged.is_null()) || (one.is_null() && caged == "one");
+        assert!(either, "{one} and {caged}");
+    }
+    assert!(makers("smaller").iter().all(Value::is_null));
     laboratory.nothing_is_left();
 }
 

@@ -1,6 +1,9 @@
 //! Decides whether all cases of a round can be up at once, so that their windows can alternate.
 
-use model::{Backing, ByteSize, CasePlan, LogicalReads, NodeSet, OwnMemoryWork, Work, node_words};
+use model::{
+    Allocation, Backing, ByteSize, CasePlan, LoadPlan, LogicalReads, NodeSet, OwnMemoryWork, Work,
+    node_words,
+};
 
 use super::host::Host;
 use super::memory::sga_demand;
@@ -26,6 +29,25 @@ pub fn alternation_obstacle(cases: &[CasePlan], host: &Host<'_>) -> Option<Strin
 /// periods of a quota last 0.1 s.
 pub(crate) fn needs_long_windows(work: &LogicalReads) -> bool {
     work.load.cpu_count.is_some() || work.load.cpu_quota.is_some()
+}
+
+/// Returns whether two cases request the same memory, so that the sessions of both can use one SGA:
+/// the same segment, data and nodes, and no writes. Where nothing says which nodes, the memory of
+/// both is the same only if the `nodes` that they may use are one.
+pub(crate) fn share_memory(one: &CasePlan, other: &CasePlan, nodes: &NodeSet) -> bool {
+    let (Work::LogicalReads(of_one), Work::LogicalReads(of_other)) = (&one.work, &other.work)
+    else {
+        return false;
+    };
+    let memory_nodes = &one.placement.memory_nodes;
+    let is_read_only = |load: &LoadPlan| load.update_pct == 0 && load.data_bytes.is_none();
+    let is_one_node = memory_nodes.as_ref().unwrap_or(nodes).iter().count() == 1;
+    of_one.sga == of_other.sga
+        && of_one.load.sessions == of_other.load.sessions
+        && is_read_only(&of_one.load)
+        && is_read_only(&of_other.load)
+        && *memory_nodes == other.placement.memory_nodes
+        && (of_one.sga.allocation != Allocation::OsDefault || is_one_node)
 }
 
 /// Says which of the cases that alternate have long windows, if only some have.
@@ -68,9 +90,16 @@ fn of_case(case: &CasePlan, host: &Host<'_>) -> Option<String> {
 
 /// Returns a shortage of memory for all cases together.
 fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
+    let nodes = host.memory_nodes();
+    let is_first = |(index, case): &(usize, &CasePlan)| {
+        let mut before = cases[..*index].iter();
+        !before.any(|other| share_memory(other, case, &nodes))
+    };
     let demands: Vec<(NodeSet, u64, Backing)> = cases
         .iter()
-        .flat_map(|case| demands_of(case, host))
+        .enumerate()
+        .filter(is_first)
+        .flat_map(|(_, case)| demands_of(case, host))
         .collect();
     let of_shm = demands.iter().filter(|(_, _, it)| *it == Backing::Shm);
     let in_shm: u64 = of_shm.map(|(_, bytes, _)| bytes).sum();
@@ -130,7 +159,7 @@ mod tests {
     use model::NodeId;
 
     use super::super::planner::plan;
-    use super::super::test_hosts::{article_000, second};
+    use super::super::test_hosts::{article_000, one_node, second};
     use super::*;
 
     /// Returns why three cases, the second as given, cannot be up at once on the machine as changed
@@ -193,6 +222,52 @@ mod tests {
             host.reserved_bytes.insert(NodeId(0), mebibytes(1024 - 110));
         };
         says(obstacle(on_node_0, reserve), "on node 0 (110 MiB free)");
+    }
+
+    #[test]
+    fn cases_share_memory_that_all_of_them_request() {
+        let machine = article_000();
+        let host = Host::new(&machine);
+        let check = |keys: &str, nodes: &str, expected: bool| {
+            let cases = plan(&second(keys), &host).unwrap().cases;
+            let nodes = nodes.parse().unwrap();
+            let found = share_memory(&cases[0], &cases[1], &nodes);
+            assert_eq!(found, expected, "{keys:?} with nodes {nodes}");
+            assert_eq!(share_memory(&cases[1], &cases[0], &nodes), expected);
+        };
+        check("", "0", true);
+        // The memory lies where it is loaded.
+        check("", "0-7", false);
+        for keys in ["cpu-count = 2", "cpu-quota = 2", "handicap = \"3 %\""] {
+            check(keys, "0", true);
+        }
+        for keys in [
+            "allocation = \"interleave:all\"",
+            "memory-nodes = \"0\"",
+            "cache = \"48MiB\"",
+            "backing = \"shm\"",
+            "sessions = 3",
+            "update-pct = 10",
+        ] {
+            check(keys, "0", false);
+        }
+    }
+
+    #[test]
+    fn memory_that_cases_share_is_needed_once() {
+        let mut machine = one_node(4);
+        machine.nodes[0].free_bytes = Some(1 << 30);
+        let mut host = Host::new(&machine);
+        let cases = plan(&second(""), &host).unwrap().cases;
+        // Enough for one of them, and not for two.
+        let (_, bytes, _) = demands_of(&cases[0], &host)[0].clone();
+        host.group_left_bytes = Some(2 * bytes);
+        assert_eq!(alternation_obstacle(&cases[..2], &host), None);
+        let others = plan(&second("backing = \"shm\""), &host).unwrap().cases;
+        says(
+            alternation_obstacle(&others[..2], &host),
+            "in this control group",
+        );
     }
 
     #[test]

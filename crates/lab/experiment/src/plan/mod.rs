@@ -20,8 +20,8 @@ mod processor_caches;
 pub(crate) mod test_hosts;
 mod work;
 
-pub(crate) use alternation::needs_long_windows;
 pub use alternation::{alternation_obstacle, long_windows};
+pub(crate) use alternation::{needs_long_windows, share_memory};
 pub use cannot::{Cannot, SkippedCase};
 pub use first_questions::shipped_in_order;
 pub use host::{Host, Support};

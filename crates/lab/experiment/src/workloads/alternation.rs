@@ -7,7 +7,7 @@
 //! Benchmarking", ICPE 2020). docs/measurement.md has the rules.
 
 use instance::{
-    BlockWord, InstanceCommand, InstanceReport, Running, Taken, Task, Turns, WindowReport,
+    BlockWord, InstanceCommand, InstanceReport, Taken, TicketWord, Turns, WindowReport,
 };
 use linux::Root;
 use linux::clock::monotonic_ns;
@@ -16,8 +16,9 @@ use model::exit::ExitCode;
 use model::{CasePlan, LogicalReads, Phase, Trial};
 use stats::Generator;
 
-use super::instance_launch::{InstanceLauncher, LOOK_EVERY, Prepared, not_permitted, work_of};
+use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted};
 use super::instance_validity::judged;
+use super::member::{Member, fail_who_shares, order_of_start, start, turns};
 use super::quiet_blocks::{Block, counted_blocks};
 use super::rhythm::{Blocks, Length, TRACE_WINDOW_S, TRACE_WINDOWS, Trace, Turn};
 use crate::plan::needs_long_windows;
@@ -35,15 +36,6 @@ const BLOCKS_MIN: u32 = 2;
 /// first, and the multiple of the delay of one that was late.
 const OPEN_S: f64 = 0.002;
 const TIMES_LATE: f64 = 3.0;
-
-/// One case of a round: its instance while up, its trial afterwards.
-struct Member<'c> {
-    case: &'c CasePlan,
-    work: &'c LogicalReads,
-    prepared: Prepared,
-    running: Option<Running>,
-    trial: Option<Trial>,
-}
 
 /// The context of a round.
 struct Round<'r, 's> {
@@ -74,16 +66,7 @@ pub(super) fn alternate(
         open_s: OPEN_S,
     };
     let mut members = Vec::new();
-    let mut result = Ok(());
-    for (number, case) in cases.iter().enumerate() {
-        match start(launcher, case, number, spec) {
-            Ok(member) => members.push(member),
-            Err(error) => {
-                result = Err(error);
-                break;
-            }
-        }
-    }
+    let mut result = round.start(launcher, cases, &mut members);
     if result.is_ok() {
         result = round.make(turn, &mut members);
     }
@@ -94,57 +77,43 @@ pub(super) fn alternate(
         let removed = member.prepared.remove();
         result = result.and(removed);
         let none = || Trial::failed(spec.trial.round, "the instance sent no report".to_owned());
-        trials.push(member.trial.unwrap_or_else(none));
+        let mut trial = member.trial.unwrap_or_else(none);
+        trial.evidence.memory_of = member.memory_of;
+        trials.push(trial);
     }
     result.map(|()| trials)
 }
 
-fn start<'c>(
-    launcher: &InstanceLauncher,
-    case: &'c CasePlan,
-    number: usize,
-    spec: &RoundSpec<'_>,
-) -> Result<Member<'c>, WorkloadError> {
-    let trial = &spec.trial;
-    let asked_unit = case.logical_reads().and_then(|work| work.load.work_unit);
-    let work = work_of(case)?;
-    let task = Task::Windows {
-        round: trial.round,
-        work_unit: asked_unit.or(trial.work_unit).unwrap_or(1),
-    };
-    let prepared = launcher.prepare(case, work, Some(number))?;
-    let order = launcher.order_of(case, work.clone(), &prepared, trial.seed, task);
-    let mut member = Member {
-        case,
-        work,
-        prepared,
-        running: None,
-        trial: None,
-    };
-    match launcher.start(&order) {
-        Ok(running) => member.running = Some(running),
-        // An instance that dies early may be gone before it reads its order.
-        Err(error) => member.fail(trial.round, error.to_string()),
-    }
-    Ok(member)
-}
-
-/// Returns the number of windows until every caged session has had the first turn in two of them:
-/// in a single one, others may have taken its CPU. Without caging, 0.
-fn turns(work: &LogicalReads) -> u32 {
-    let load = &work.load;
-    load.cpu_count
-        .map_or(0, |most| 2 * load.sessions.div_ceil(most.max(1)))
-}
-
-impl Member<'_> {
-    fn fail(&mut self, round: u32, reason: String) {
-        self.running = None;
-        self.trial = Some(Trial::failed(round, reason));
-    }
-}
-
 impl Round<'_, '_> {
+    /// Starts the instances. Of cases that request the same memory, the first makes it, and the
+    /// others use it: then the ratio has no noise of layout, and the round loads it once.
+    fn start<'c>(
+        &mut self,
+        launcher: &InstanceLauncher,
+        cases: &[&'c CasePlan],
+        members: &mut Vec<Member<'c>>,
+    ) -> Result<(), WorkloadError> {
+        let order = order_of_start(cases)?;
+        let mut tickets: Vec<Option<TicketWord>> = vec![None; cases.len()];
+        for (maker, index) in &order {
+            if let Some(maker) = maker.filter(|maker| tickets[*maker].is_none()) {
+                let place = order.iter().position(|(_, it)| *it == maker);
+                let member = &mut members[place.expect("it is one of them")];
+                tickets[maker] = self.until(member, |report| match report {
+                    InstanceReport::Loaded(ticket) => Some(ticket),
+                    _ => None,
+                })?;
+            }
+            let shared = maker.and_then(|maker| Some((tickets[maker]?, cases[maker].name.clone())));
+            members.push(start(launcher, cases[*index], *index, self.spec, shared)?);
+        }
+        // In the order of the cases, as their trials are returned.
+        let mut numbered: Vec<_> = order.into_iter().zip(members.drain(..)).collect();
+        numbered.sort_by_key(|((_, index), _)| *index);
+        members.extend(numbered.into_iter().map(|(_, member)| member));
+        Ok(())
+    }
+
     fn make(
         &mut self,
         turn: &mut Option<Turn>,
@@ -290,11 +259,19 @@ impl Round<'_, '_> {
             self.tell(&mut members[*index], &open);
         }
         let mut reports = Vec::new();
-        for (index, _) in of_cases {
-            reports.extend(self.until(&mut members[*index], |report| match report {
+        let mut waiting: Vec<usize> = of_cases.iter().map(|(index, _)| *index).collect();
+        while let Some(&index) = waiting.first() {
+            let found = self.look(&mut members[index], |report| match report {
                 InstanceReport::Window(report) => Some(report),
                 _ => None,
-            })?);
+            })?;
+            let is_done = found.is_some() || members[index].running.is_none();
+            reports.extend(found);
+            match is_done {
+                true => drop(waiting.remove(0)),
+                false => waiting.rotate_left(1),
+            }
+            fail_who_shares(members, self.spec.trial.round);
         }
         let late_s = reports.iter().map(|it| it.late_s).fold(0.0, f64::max);
         if late_s > 0.0 {
@@ -321,31 +298,43 @@ impl Round<'_, '_> {
         member: &mut Member<'_>,
         mut take: impl FnMut(InstanceReport) -> Option<T>,
     ) -> Result<Option<T>, WorkloadError> {
-        let round = self.spec.trial.round;
-        while let Some(running) = &mut member.running {
-            if self.cancel.is_cancelled() {
-                return Err(WorkloadError::Cancelled);
+        while member.running.is_some() {
+            if let Some(taken) = self.look(member, &mut take)? {
+                return Ok(Some(taken));
             }
-            match running
-                .next_report(LOOK_EVERY)
-                .map_err(InstanceReport::from)
-            {
-                Ok(Some(InstanceReport::Progress { phase, value })) => {
-                    (self.live)(phase.into(), value);
-                }
-                Ok(Some(InstanceReport::NotPermitted { reason }))
-                | Err(InstanceReport::NotPermitted { reason }) => {
-                    return Err(not_permitted(reason));
-                }
-                Ok(Some(InstanceReport::Failed { reason }))
-                | Err(InstanceReport::Failed { reason }) => member.fail(round, reason),
-                Ok(Some(report)) | Err(report) => {
-                    if let Some(taken) = take(report) {
-                        return Ok(Some(taken));
-                    }
-                }
-                Ok(None) => {}
+        }
+        Ok(None)
+    }
+
+    /// Waits a short while for a report.
+    fn look<T>(
+        &mut self,
+        member: &mut Member<'_>,
+        mut take: impl FnMut(InstanceReport) -> Option<T>,
+    ) -> Result<Option<T>, WorkloadError> {
+        if self.cancel.is_cancelled() {
+            return Err(WorkloadError::Cancelled);
+        }
+        let Some(running) = &mut member.running else {
+            return Ok(None);
+        };
+        match running
+            .next_report(LOOK_EVERY)
+            .map_err(InstanceReport::from)
+        {
+            Ok(Some(InstanceReport::Progress { phase, value })) => {
+                (self.live)(phase.into(), value);
             }
+            Ok(Some(InstanceReport::NotPermitted { reason }))
+            | Err(InstanceReport::NotPermitted { reason }) => {
+                return Err(not_permitted(reason));
+            }
+            Ok(Some(InstanceReport::Failed { reason }))
+            | Err(InstanceReport::Failed { reason }) => {
+                member.fail(self.spec.trial.round, reason);
+            }
+            Ok(Some(report)) | Err(report) => return Ok(take(report)),
+            Ok(None) => {}
         }
         Ok(None)
     }

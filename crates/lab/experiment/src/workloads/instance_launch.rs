@@ -77,6 +77,7 @@ impl InstanceLauncher {
             segment_key: prepared.segment.as_ref().map(ScratchSegment::key),
             data_directory: self.data_directory.clone(),
             seed,
+            shared: None,
             task,
         }
     }

@@ -12,6 +12,7 @@ mod instance_launch;
 mod instance_validity;
 mod kernel_plans;
 mod kernels;
+mod member;
 mod moving;
 mod plateau;
 mod printed_figure;

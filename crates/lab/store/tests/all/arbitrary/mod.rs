@@ -254,6 +254,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
     let placed = (placed, vec(measurement_evidence(), 0..2));
     (placed, huge_pools(), huge_pools(), counted, caged).prop_map(
         |(placed, before, during, (migrated, steal_s, rows), caged)| Evidence {
+            memory_of: caged.map(|_| "binding".to_owned()),
             parked: None,
             took_s: None,
             sga: placed.0.0,

@@ -196,6 +196,7 @@ fn evidence() -> Evidence {
     };
     let all_on_0 = BTreeMap::from([(NodeId(0), 256 << 20)]);
     Evidence {
+        memory_of: None,
         parked: None,
         took_s: None,
         server_memory: None,

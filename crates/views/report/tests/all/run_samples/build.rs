@@ -288,6 +288,7 @@ pub(super) fn evidence() -> Evidence {
         own_memory: None,
     };
     Evidence {
+        memory_of: None,
         number_read: None,
         server_memory: None,
         parked: None,
