@@ -1,10 +1,11 @@
 //! The plan of the doctor as files: written by `--emit`, and read again by `--verify`.
 
 use std::fs::{File, Permissions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use linux::plain_file;
 use linux::private_folder::PrivateFolder;
 use model::Diagnosis;
 use model::exit::ExitCode;
@@ -68,14 +69,9 @@ fn make_parent(file: &Path, top: &Path) -> std::io::Result<()> {
 /// When this names no cure, and no plain file with one.
 pub(crate) fn cure(text: &str) -> Result<Destination, String> {
     text.parse().or_else(|not_a_cure: String| {
-        let path = Path::new(text);
-        if !path.is_file() {
-            return Err(format!("{not_a_cure}; nor is there a file of this name"));
-        }
-        let mut plan = Vec::new();
-        let read = File::open(path).and_then(|it| it.take(BYTES_MAX).read_to_end(&mut plan));
-        read.map_err(|cause| format!("cannot read it: {cause}"))?;
-        let plan = String::from_utf8_lossy(&plan);
+        let read = plain_file::read_start(Path::new(text), BYTES_MAX);
+        let read = read.map_err(|cause| format!("cannot read {text}: {cause}"))?;
+        let plan = read.ok_or_else(|| format!("{not_a_cure}; nor is there a file of this name"))?;
         let cure = plan.lines().find_map(|line| {
             let (_, cure) = line.strip_prefix("plan: move ")?.rsplit_once(" to ")?;
             cure.parse().ok()
@@ -121,6 +117,8 @@ mod tests {
         let refused = read("plan: nothing\n").unwrap_err();
         assert!(refused.contains("plan: move … to CURE"), "{refused}");
         let refused = cure(folder.path().to_str().unwrap()).unwrap_err();
+        assert!(refused.contains("not a regular file"), "{refused}");
+        let refused = cure("far-cpus").unwrap_err();
         assert!(refused.contains("nor is there a file"), "{refused}");
     }
 }

@@ -65,7 +65,7 @@ impl Arm {
         }
     }
 
-    /// Whether the halves of windows tell different things.
+    /// Whether pairs differ between the halves of their windows.
     pub(crate) fn is_late(&self, confidence: f64) -> bool {
         let found = betting_interval(&self.late, confidence);
         matches!(found, Some(Betting::Within(interval)) if !interval.contains(0.0))

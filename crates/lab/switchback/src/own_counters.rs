@@ -1,14 +1,22 @@
 //! Counters of work that a user names: what a program prints, or a file holds.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use linux::child_group::ChildGroup;
+use linux::plain_file;
 use server::{Error, WorkCounters, WorkDone};
 
 /// A counter has at most so many bytes.
 const BYTES_MAX: u64 = 4096;
+
+/// A command that takes longer is killed: an answer is wanted every second.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// How often to look whether it has ended.
+const NAP: Duration = Duration::from_millis(5);
 
 /// A counter that a command of the shell prints.
 pub fn command(command: String) -> Box<dyn WorkCounters> {
@@ -52,29 +60,36 @@ impl WorkCounters for Named {
     }
 }
 
-fn content_of(path: &PathBuf) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?
-        .take(BYTES_MAX)
-        .read_to_string(&mut text)?;
-    Ok(text)
+fn content_of(path: &Path) -> io::Result<String> {
+    let content = plain_file::read_start(path, BYTES_MAX)?;
+    content.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
+/// What a command prints. One that has not ended in time is killed with all that it started.
 fn output_of(command: &str) -> io::Result<String> {
-    let mut shell = Command::new("sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut text = String::new();
-    let output = shell.stdout.take().map(|it| it.take(BYTES_MAX));
-    let read = output.map_or(Ok(0), |mut output| output.read_to_string(&mut text));
-    let status = shell.wait()?;
-    read?;
-    match status.success() {
-        true => Ok(text),
-        false => Err(io::Error::other(format!("the command failed: {status}"))),
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]);
+    shell.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut shell = ChildGroup::start(&mut shell)?;
+    let (_, output, _) = shell.take_pipes();
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = shell.try_end()? {
+            break status;
+        }
+        if begin.elapsed() > ANSWER_WITHIN {
+            let late = format!("the command has not ended in {ANSWER_WITHIN:?}");
+            return Err(io::Error::other(late));
+        }
+        sleep(NAP);
+    };
+    if !status.success() {
+        return Err(io::Error::other(format!("the command failed: {status}")));
     }
+    let mut text = String::new();
+    let output = output.map(|it| it.take(BYTES_MAX));
+    output.map_or(Ok(0), |mut output| output.read_to_string(&mut text))?;
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -103,10 +118,21 @@ mod tests {
             &mut command("exit 3".to_owned()),
             Err("the command failed: exit status: 3"),
         );
+        // What it started is killed, too.
         let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("pid");
+        let hangs = format!("sleep 600 & echo $! >{}; wait", mark.display());
+        check(&mut command(hangs), Err("has not ended in 2s"));
+        let pid = std::fs::read_to_string(&mark)
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        let member = linux::process_handle::ProcessHandle::open(pid).unwrap();
+        assert!(member.is_none_or(|it| it.ends_within(Duration::from_secs(10)).unwrap()));
         let path = folder.path().join("counter");
         let mut counters = file(path.clone());
-        check(&mut counters, Err("No such file"));
+        check(&mut counters, Err("not found"));
         for (text, expected) in [
             ("18446744073709551615\n", Ok(u64::MAX)),
             ("", Err("found \"\"")),

@@ -295,7 +295,8 @@ impl<S: Subject> Session<'_, S> {
         is_still || each(|it| Some(it.rate)) || each(|it| it.cost)
     }
 
-    /// Begins anew with twice the lead-in, once, if the halves of windows tell different things.
+    /// Begins anew with twice the lead-in, once, if pairs differ between the halves of their
+    /// windows.
     fn restart_if_late(&mut self) {
         let is_late = |arm: &Arm| arm.is_late(1.0 - ERROR_MAX);
         if self.is_restarted || !self.arms.iter().any(is_late) {

@@ -96,7 +96,8 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
     let look = |target| residency::inspect(root, target, &topology, &options);
     let residency = target.as_ref().map(look).transpose()?;
     let mut input = DoctorInput::read(root, topology.clone(), residency)?;
-    input.instances = instances_of(root, &input);
+    let instances = instances_of(root, &input);
+    input.take_instances(root, instances);
     if arguments.root.is_none() {
         match &target {
             Some(Target::Postgres(data)) => input.postgres = postgres(data, arguments),
@@ -114,8 +115,7 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
 }
 
 /// The memory of each server of the target, or of the machine where there is no target, if there
-/// are several, and several nodes. One that ends meanwhile, or that may not be read, is no server
-/// to advise on.
+/// are several, and several nodes. Where each belongs depends on all of them: without one, none.
 fn instances_of(root: &Root, input: &DoctorInput) -> Vec<Residency> {
     let topology = &input.topology;
     if topology.cpu_nodes().len() < 2 {
@@ -135,9 +135,21 @@ fn instances_of(root: &Root, input: &DoctorInput) -> Vec<Residency> {
         sample_seed: Some(SAMPLE_SEED),
         ..Options::default()
     };
-    let look =
-        |it: &instances::Database| residency::inspect(root, &it.target, topology, &options).ok();
-    found.iter().filter_map(look).collect()
+    let mut seen = Vec::new();
+    for database in found {
+        match residency::inspect(root, &database.target, topology, &options) {
+            Ok(residency) => seen.push(residency),
+            Err(error) => {
+                let database = database.target;
+                output::talk(&format!(
+                    "cannot look at {database}, so which node each server should have is not \
+                     judged: {error}"
+                ));
+                return Vec::new();
+            }
+        }
+    }
+    seen
 }
 
 /// Takes the latencies that were measured last on this machine, if any were: what firmware says of

@@ -172,7 +172,8 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let keep = keep.filter(|_| arguments.keep && is_whole);
     let (log, ended) = live.finish(keep);
     report.log = log;
-    report.is_kept = keep.map(|number| placements[number].to_string());
+    let kept = keep.filter(|_| ended.is_ok());
+    report.is_kept = kept.map(|number| placements[number].to_string());
     let ended = ended.map_err(not_taken_back);
     if let Err(error) = tried {
         return Err(with_what_is_left(error.into(), ended));

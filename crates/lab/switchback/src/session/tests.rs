@@ -89,7 +89,7 @@ impl Subject for Simulated {
         self.at_s = self.at_s.max(at_s);
         match self.event() {
             Some(Event::Veto) => {
-                return Err(Halt::End(TryEnd::Vetoed, "somebody".to_owned()));
+                return Err(Halt::End(TryEnd::Vetoed, "another process".to_owned()));
             }
             Some(Event::Reset) => {
                 self.work = 0.0;
@@ -224,7 +224,7 @@ fn a_veto_ends_it_with_what_is_known() {
     subject.event = Some((30.0, Event::Veto));
     let outcome = subject.session(|_| {});
     assert_eq!(outcome.end, TryEnd::Vetoed);
-    assert_eq!(outcome.because.as_deref(), Some("somebody"));
+    assert_eq!(outcome.because.as_deref(), Some("another process"));
     assert!(outcome.placements[0].pairs >= 3);
 }
 

@@ -119,11 +119,7 @@ impl DoctorInput {
                 let directory = format!("/{directory}");
                 input.cpusets.insert(process.pid, directory);
             }
-            if let Ok(groups) = proc_stat::control_groups(root, process.pid)
-                && let Some(unit) = groups.iter().find_map(|group| service(group))
-            {
-                input.units.insert(process.pid, unit.to_owned());
-            }
+            input.read_unit(root, process.pid);
             if (process.class == "postmaster" || Some(process.pid) == largest)
                 && let Ok(policy) = policy_of_process(root, process.pid)
             {
@@ -141,6 +137,22 @@ impl DoctorInput {
         input.topology = topology;
         input.residency = residency;
         Ok(input)
+    }
+
+    /// Reads the unit of a process, if it has one.
+    fn read_unit(&mut self, root: &Root, pid: u32) {
+        if let Ok(groups) = proc_stat::control_groups(root, pid)
+            && let Some(unit) = groups.iter().find_map(|group| service(group))
+        {
+            self.units.insert(pid, unit.to_owned());
+        }
+    }
+
+    /// Takes the memory of several servers, and reads their units.
+    pub fn take_instances(&mut self, root: &Root, instances: Vec<Residency>) {
+        let processes = instances.iter().flat_map(|it| &it.processes);
+        processes.for_each(|process| self.read_unit(root, process.pid));
+        self.instances = instances;
     }
 
     /// Takes what a server says of its settings, and reads what the kernel says of its memory.

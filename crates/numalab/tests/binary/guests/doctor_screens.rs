@@ -40,7 +40,11 @@ pub(super) fn is_one_screen(laboratory: &Laboratory, heading: &str, target: &str
 
 /// Commands are not wrapped, so that they can be copied.
 fn is_too_wide(line: &str) -> bool {
-    line.chars().count() > COLUMNS && !line.contains("numalab ") && !line.contains("numactl ")
+    let command: String = line.chars().skip("  now       ".len()).collect();
+    let is_command = ["numalab ", "numactl "]
+        .iter()
+        .any(|it| command.starts_with(it));
+    line.chars().count() > COLUMNS && !is_command
 }
 
 /// What is wrong and what to type, without figures and names of folders. What the machine has
