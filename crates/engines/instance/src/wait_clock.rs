@@ -89,15 +89,15 @@ impl WaitClock {
         self.time(WaitEvent::BucketLatch, sleep);
     }
 
-    /// Returns the counts and times as of `start_ns`, the start of a window: a wait that spans
-    /// `start_ns` belongs to the window with its later part.
+    /// Returns the counts and times as of `start_ns`, the start of a window: a wait for the CPU
+    /// quantum that spans `start_ns` belongs to the window with its later part. Any other wait
+    /// belongs to a statement, whose reads are counted where the statement ends; so is the wait.
     pub(crate) fn as_of(&self, start_ns: u64) -> ([u64; WAIT_EVENTS], [u64; WAIT_EVENTS]) {
         let (mut counts, mut ns) = (self.counts, self.ns);
-        for event in 0..WAIT_EVENTS {
-            if let Some(last) = self.last[event].filter(|last| last.end_ns > start_ns) {
-                counts[event] -= 1;
-                ns[event] -= last.ns_after(start_ns);
-            }
+        let event = WaitEvent::CpuQuantum as usize;
+        if let Some(last) = self.last[event].filter(|last| last.end_ns > start_ns) {
+            counts[event] -= 1;
+            ns[event] -= last.ns_after(start_ns);
         }
         (counts, ns)
     }
@@ -141,5 +141,14 @@ mod tests {
             (19_000_000..=20_000_001).contains(&before),
             "{before} ns before the window"
         );
+    }
+
+    #[test]
+    fn a_read_across_the_start_of_a_window_is_counted_with_its_statement() {
+        let mut clock = WaitClock::new().unwrap();
+        let before = monotonic_ns();
+        let read = || std::thread::sleep(Duration::from_millis(1));
+        clock.time_device(WaitEvent::SequentialRead, read);
+        assert_eq!(clock.as_of(before), (clock.counts, clock.ns));
     }
 }
