@@ -126,8 +126,8 @@ pub struct LoadPlan {
     /// Percentage of statements that update the rows they read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub update_pct: u32,
-    /// Extra work of a session that depends on its logical reads, as a percentage of the time they
-    /// take: a difference of known size, to test whether it is detected.
+    /// Percentage of its statements that a session repeats without counting them: a difference of
+    /// known size, to test whether it is detected.
     #[serde(default, skip_serializing_if = "is_none_of_it")]
     pub handicap_pct: f64,
     /// Rows per statement; `None`: determined by calibration.

@@ -31,6 +31,7 @@ mod scan_worker;
 mod scratch_segment;
 mod series;
 mod session;
+mod session_process;
 mod sessions;
 mod sga;
 mod sga_layout;
@@ -57,6 +58,6 @@ pub use order::{
 };
 pub use process_name::ProcessName;
 pub use scratch_segment::{CHANGES, ScratchSegment};
-pub use session::run as run_session;
+pub use session_process::run as run_session;
 pub use sessions::SessionProgram;
 pub use sga_layout::{SgaLayout, SgaSize};

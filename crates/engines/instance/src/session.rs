@@ -1,133 +1,26 @@
-//! A session: attaches the SGA, waits at the barrier, runs statements, publishes its measurements.
-//! Workers of parallel scans and database writers start the same way.
+//! A session: runs statements in its windows, and publishes its measurements.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use linux::affinity::current_cpu;
 use linux::clock::monotonic_ns;
-use linux::data_file::DataFile;
-use linux::shared_memory::{Mapping, SharedMemory};
 
+use crate::Error;
 use crate::buffer_cache::Reader;
 use crate::cage::Turn;
 use crate::handicap::Handicap;
 use crate::histogram;
-use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState};
-use crate::loads::{self, Ingredients, Load};
-use crate::order::{Role, SessionOrder, TicketWord};
+use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionResult, SessionState};
+use crate::loads::Load;
+use crate::order::SessionOrder;
 use crate::sga::Sga;
 use crate::snapshot::{Done, Snapshot};
 use crate::statement::{Table, select, update};
-use crate::storage::Storage;
 use crate::turn_clock::TurnClock;
-use crate::wait_clock::WaitClock;
-use crate::{Error, failure, layout::SessionResult, scan_worker, writer};
-
-/// Runs one session to its end.
-///
-/// # Errors
-/// When the session cannot run; the instance notices that the process ended.
-pub fn run(order: &SessionOrder) -> Result<(), Error> {
-    linux::process::die_with_parent(order.parent_pid).map_err(|cause| Error::Io {
-        what: "prctl(PR_SET_PDEATHSIG)",
-        cause,
-    })?;
-    if let Some(cpus) = &order.cpus {
-        linux::affinity::bind_this_thread(cpus)?;
-    }
-    check(order)?;
-    let map = |ticket: TicketWord, bytes: u64| -> Result<Mapping, Error> {
-        let mapping = SharedMemory::from_ticket(ticket.into(), bytes as usize)?.map()?;
-        mapping.populate_for_reading()?;
-        Ok(mapping)
-    };
-    let mapping = map(order.ticket, order.layout.bytes)?;
-    let mut sga = Sga::attach(&mapping, order.layout)?;
-    let own_bytes = order.layout.own_part_bytes();
-    let own_part = order.own_part.map(|ticket| map(ticket, own_bytes));
-    let own_part = own_part.transpose()?;
-    if let Some(own_part) = &own_part {
-        sga = sga.with_own_part(own_part);
-    }
-    let result = work(sga, &mapping, order);
-    if let Err(error) = &result {
-        failure::leave(&sga.slots[order.session as usize], error);
-    }
-    result
-}
-
-/// Rejects a slot or a pool that the SGA does not have.
-fn check(order: &SessionOrder) -> Result<(), Error> {
-    let SessionOrder {
-        session, layout, ..
-    } = order;
-    let is_in_order = match order.role {
-        Role::Writer { pool } => *session < layout.processes() && pool < layout.pools,
-        Role::Statements { .. } => *session < layout.tables,
-        Role::Scan { .. } => *session < layout.sessions && layout.column_blocks > 0,
-    };
-    match is_in_order {
-        true => Ok(()),
-        false => Err(Error::Layout(format!(
-            "it has no place for session {session} as {:?}",
-            order.role
-        ))),
-    }
-}
-
-/// Does everything after attaching the SGA, where failures can be recorded.
-fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Error> {
-    let storage = match order.data {
-        Some(ticket) => {
-            let file = DataFile::from_ticket(ticket.into())?;
-            Some(Storage::new(mapping, file))
-        }
-        None => None,
-    };
-    let home_pool = sga.layout.home_pool(order.session);
-    let waits = WaitClock::new()?;
-    let load = own_load(&sga, order)?;
-    sga.set_state(order.session, SessionState::Ready);
-    wait_for_start(&sga);
-    sga.set_state(order.session, SessionState::Running);
-    let reader = |storage| Reader::new(sga, storage, home_pool, waits);
-    match (order.role, storage) {
-        (
-            Role::Statements {
-                update_pct,
-                handicap_pct,
-            },
-            storage,
-        ) => {
-            let mut session = Session::new(sga, reader(storage), load, order, update_pct);
-            session.handicap = Handicap::of_percent(handicap_pct);
-            execute(&mut session)?;
-            // The session keeps its own memory for as long as it lives.
-            wait_to_be_read(&sga, order.session);
-        }
-        (Role::Scan { stealing }, storage) => {
-            scan_worker::run(sga, reader(storage), order.session, stealing)?;
-            wait_to_be_read(&sga, order.session);
-        }
-        (Role::Writer { pool }, Some(storage)) => {
-            writer::run(sga, &storage, pool)?;
-            sga.set_state(order.session, SessionState::Finished);
-            wait_to_be_read(&sga, order.session);
-        }
-        (Role::Writer { .. }, None) => {
-            return Err(Error::Protocol {
-                what: "database writer",
-                cause: "it has no data file".to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
 
 /// Runs statements until the last window has ended, in turns if there is a cage, and parks between
 /// windows.
-fn execute(session: &mut Session<'_>) -> Result<(), Error> {
+pub(crate) fn execute(session: &mut Session<'_>) -> Result<(), Error> {
     let (sga, number) = (session.sga, session.number);
     loop {
         let mut turn = Turn::enter(sga, number, &mut session.reader.waits);
@@ -152,45 +45,7 @@ fn execute(session: &mut Session<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Creates the load that replaces reading rows, and publishes where its memory is.
-fn own_load(sga: &Sga<'_>, order: &SessionOrder) -> Result<Option<Box<dyn Load>>, Error> {
-    let Some(own) = &order.own else {
-        return Ok(None);
-    };
-    let load = loads::make(&Ingredients {
-        own,
-        page_bytes: order.page_bytes,
-        table: Table::of(&order.layout, order.session),
-        seed: order.seed,
-    })?;
-    if let Some((address, bytes)) = load.memory() {
-        let told = &sga.slots[order.session as usize].own_memory.0;
-        told.address.store(address as u64, Ordering::Release);
-        told.bytes.store(bytes as u64, Ordering::Release);
-    }
-    Ok(Some(load))
-}
-
-/// Waits until the instance has read what the kernel reports about this process.
-fn wait_to_be_read(sga: &Sga<'_>, session: u32) {
-    let state = &sga.slots[session as usize].live.0.state;
-    if state.load(Ordering::Relaxed) != SessionState::Finished as u32 {
-        return;
-    }
-    let stop = &sga.control.gate.0.stop;
-    while stop.load(Ordering::Acquire) == 0 {
-        linux::futex::wait(stop, 0, Some(Duration::from_secs(1)));
-    }
-}
-
-fn wait_for_start(sga: &Sga<'_>) {
-    let start = &sga.control.gate.0.start;
-    while start.load(Ordering::Acquire) == 0 {
-        linux::futex::wait(start, 0, Some(Duration::from_secs(1)));
-    }
-}
-
-struct Session<'m> {
+pub(crate) struct Session<'m> {
     sga: Sga<'m>,
     number: u32,
     table: Table,
@@ -200,7 +55,7 @@ struct Session<'m> {
     own_work: u64,
     reader: Reader<'m>,
     update_pct: u32,
-    handicap: Handicap,
+    pub handicap: Handicap,
     random: fastrand::Rng,
     now_ns: u64,
     statements: u64,
@@ -218,7 +73,7 @@ struct Session<'m> {
 }
 
 impl<'m> Session<'m> {
-    fn new(
+    pub(crate) fn new(
         sga: Sga<'m>,
         reader: Reader<'m>,
         load: Option<Box<dyn Load>>,
@@ -262,8 +117,10 @@ impl<'m> Session<'m> {
                 self.own_work
             }
         };
-        let read_ns = monotonic_ns();
-        self.now_ns = self.handicap.after(read_ns, read_ns - start_ns, work);
+        if self.handicap.repeats() {
+            self.repeat()?;
+        }
+        self.now_ns = monotonic_ns();
         self.statements += 1;
         let live = &self.sga.slots[self.number as usize].live.0;
         live.work.store(work, Ordering::Relaxed);
@@ -295,6 +152,15 @@ impl<'m> Session<'m> {
             live.updated_keys.store(keys, Ordering::Relaxed);
         }
         Ok(self.reader.logical_reads)
+    }
+
+    /// Reads or updates rows again, uncounted but for what is wrong with them.
+    #[cold]
+    fn repeat(&mut self) -> Result<(), Error> {
+        let (logical_reads, rows) = (self.reader.logical_reads, self.rows);
+        self.read_rows()?;
+        (self.reader.logical_reads, self.rows) = (logical_reads, rows);
+        Ok(())
     }
 
     /// Begins, continues or ends the measured window. Returns whether there is more to do.

@@ -222,7 +222,9 @@ fn a_handicap_of_known_size_is_found() {
     );
     let shown = laboratory.run(&["show", "last", "--full"]).with_code(0);
     assert!(
-        shown.stdout.contains("reads slowed by 40 % extra work"),
+        shown
+            .stdout
+            .contains("40 % of statements repeated uncounted"),
         "{}",
         shown.stdout
     );

@@ -57,7 +57,7 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
     };
     let handicap = match work.load.handicap_pct {
         0.0 => String::new(),
-        percent => format!(", reads slowed by {percent} % extra work"),
+        percent => format!(", {percent} % of statements repeated uncounted"),
     };
     let updates = updates + &handicap;
     let quota = quota(work.load.cpu_quota);

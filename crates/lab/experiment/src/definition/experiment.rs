@@ -96,7 +96,7 @@ pub struct CaseDefinition {
     pub data: DataSize,
     /// Share of statements that update, in percent.
     pub update_pct: u32,
-    /// Extra work, in hundredths of a percent of the time of the logical reads.
+    /// Statements repeated without counting them, in hundredths of a percent.
     pub handicap: u32,
     /// What the sessions do.
     pub work: WorkChoice,

@@ -215,7 +215,7 @@ pub(crate) const KEYS: &[Key] = &[
         Table::Load,
         "handicap",
         Some("0 %"),
-        "extra work that depends on the logical reads, as a share of their time: a difference of \
+        "share of the statements that sessions repeat without counting them: a difference of \
          known size, to test whether a run detects it",
     ),
     key(
