@@ -39,6 +39,8 @@ struct Machine {
     /// How much slower the second case is, as a share.
     effect: f64,
     is_skewed: bool,
+    /// Time of a round after its last block.
+    close_s: f64,
 }
 
 impl Machine {
@@ -50,6 +52,7 @@ impl Machine {
             busy: false,
             effect,
             is_skewed,
+            close_s: 0.0,
         }
     }
 
@@ -154,6 +157,7 @@ impl Workload for Machine {
             }
             blocks.push(block);
         }
+        self.clock.advance(self.close_s);
         let kept = quiet_blocks(&blocks);
         let value = |rates: &Vec<f64>| {
             let kept: Vec<f64> = rates
@@ -216,14 +220,16 @@ fn rates(runs: u64, machine: (f64, bool), trials_max: u32) -> (f64, f64) {
     (of_hundred(excludes), of_hundred(misses))
 }
 
-/// Returns the trials of each case, and how long the run took, under this time bound.
-fn bounded(cases: &[&str], bound_s: f64) -> (Vec<usize>, f64) {
+/// Returns the trials of each case, and how long the run took, under this time bound, if a round
+/// takes `close_s` after its last block.
+fn bounded(cases: &[&str], bound_s: f64, close_s: f64) -> (Vec<usize>, f64) {
     let clock = SimulatedClock::new();
     let mut request = request(cases, 3);
     request.alternates = true;
     request.time_bound_s = Some(bound_s);
     request.trials_max = 5;
     let mut machine = Machine::new(&clock, 3, 0.0, false);
+    machine.close_s = close_s;
     let run = execute(request, &mut machine, &clock, &mut [], &Cancel::new()).unwrap();
     let trials = run.cases.iter().map(|it| it.trials.len()).collect();
     (trials, clock.now_s())
@@ -232,18 +238,18 @@ fn bounded(cases: &[&str], bound_s: f64) -> (Vec<usize>, f64) {
 #[test]
 fn where_time_is_short_rounds_have_fewer_windows_and_then_fewer_cases() {
     // A round takes 6.8 s, and 2.5 s with the fewest windows.
-    let (trials, took_s) = bounded(&["a", "b"], 20.0);
+    let (trials, took_s) = bounded(&["a", "b"], 20.0, 0.0);
     assert_eq!(trials, [5, 5]);
     assert!(took_s < 22.0, "{took_s}");
     // Four cases take at least 5 s, two of them 2.5 s.
-    let (trials, took_s) = bounded(&["a", "b", "c", "d"], 15.0);
+    let (trials, took_s) = bounded(&["a", "b", "c", "d"], 15.0, 0.0);
     assert_eq!(trials, [5, 5, 1, 1]);
     assert!(took_s < 16.0, "{took_s}");
     // The runner sees in advance that there is no time for four.
-    let (trials, _) = bounded(&["a", "b", "c", "d"], 8.0);
+    let (trials, _) = bounded(&["a", "b", "c", "d"], 8.0, 0.0);
     assert_eq!(trials, [5, 5, 0, 0]);
     // At twice the time bound, the run ends even without its minimum rounds.
-    let (trials, took_s) = bounded(&["a", "b"], 2.0);
+    let (trials, took_s) = bounded(&["a", "b"], 2.0, 0.0);
     assert_eq!(trials, [2, 2]);
     assert!(took_s < 6.0, "{took_s}");
 }
@@ -293,4 +299,12 @@ fn at_equal_time_the_interval_is_a_third_as_wide_on_a_noisy_machine() {
         alternating * 3.0 <= one_by_one,
         "{alternating} against {one_by_one}"
     );
+}
+
+#[test]
+fn no_case_is_left_out_while_rounds_can_have_fewer_windows() {
+    let cases = ["a", "b", "c", "d"];
+    let (trials, took_s) = bounded(&cases, 40.0, 2.0);
+    assert_eq!(trials, [5; 4]);
+    assert!(took_s < 40.0 + 2.0, "{took_s}");
 }

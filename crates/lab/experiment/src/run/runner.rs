@@ -1,5 +1,6 @@
 //! The runner: calibrates, then runs rounds of trials until the stop rule or a bound is met.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use model::exit::ExitCode;
@@ -47,6 +48,7 @@ pub fn execute(
         alternates: request.alternates,
         leaves_out: request.leaves_out,
         case_least_s: None,
+        closing_s: 0.0,
         run: unfinished(request),
         workload,
         observers: Observers::new(observers),
@@ -118,6 +120,8 @@ struct Runner<'r, 'b> {
     /// Time of a case in the last round, if its windows alternated and the round overran with the
     /// fewest windows.
     case_least_s: Option<f64>,
+    /// How long the last round went on after its time was over: its last block, and its end.
+    closing_s: f64,
     workload: &'r mut dyn Workload,
     observers: Observers<'r, 'b>,
     cancel: &'r Cancel,
@@ -254,6 +258,8 @@ impl Runner<'_, '_> {
         let begun_s = self.pace.clock.now_s();
         let rounds = self.rule.rounds_lacking(&self.run.cases).max(1);
         let share_s = self.pace.until_bound_s() / f64::from(rounds);
+        let ends_s = share_s - self.closing_s;
+        let has_gone_on = Cell::new(false);
         let mut telling = Telling::new(&mut self.observers, self.cancel);
         let cancel = telling.cancel.clone();
         let mut live = |phase, value| telling.tell(&Event::TrialProgress { phase, value });
@@ -261,7 +267,11 @@ impl Runner<'_, '_> {
         let spec = RoundSpec {
             trial,
             order_seed: windows_seed(self.run.seed, trial.round),
-            is_over: &|| pace.clock.now_s() - begun_s >= share_s,
+            is_over: &|| {
+                let is_over = pace.clock.now_s() - begun_s >= ends_s;
+                has_gone_on.set(has_gone_on.get() || !is_over);
+                is_over
+            },
         };
         let cases = order.iter().map(|index| &self.run.cases[*index].plan);
         let cases: Vec<&CasePlan> = cases.collect();
@@ -274,8 +284,13 @@ impl Runner<'_, '_> {
             }));
         };
         let took_s = self.pace.add_trials_since(begun_s, order.len());
-        let is_too_long = took_s * order.len() as f64 > share_s * OVER_ITS_SHARE;
+        let round_s = took_s * order.len() as f64;
+        let is_too_long = round_s > share_s * OVER_ITS_SHARE && !has_gone_on.get();
         self.case_least_s = is_too_long.then_some(took_s);
+        self.closing_s = match has_gone_on.get() {
+            true => (round_s - ends_s).max(0.0),
+            false => self.closing_s,
+        };
         for (index, mut made) in order.iter().zip(trials) {
             made.round = trial.round;
             made.evidence.took_s = Some(took_s);
