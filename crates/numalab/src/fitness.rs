@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use judgement::fitness::Fitness;
+use judgement::neighbours::{Neighbours, Watch};
 use linux::claimed_name::{self, Claim, ClaimedName};
 use linux::{Root, proc_stat};
 use model::exit::ExitCode;
@@ -28,6 +30,9 @@ pub(crate) struct Needs {
     pub quiet: bool,
     /// Whether to measure even if something is wrong.
     pub anyway: bool,
+    /// Whether its cases take turns: what others do, they have in common then, and it is no reason
+    /// not to measure.
+    pub takes_turns: bool,
 }
 
 /// A machine that may be measured. While this is held, no other numalab considers it quiet.
@@ -37,15 +42,63 @@ pub(crate) struct Fit {
     pub doubts: Vec<String>,
     /// What the user should know, but no reason not to measure.
     pub notes: Vec<String>,
+    /// Beside what it is measured, if others keep the machine busy: sentences.
+    pub beside: Vec<String>,
     _name: Option<ClaimedName>,
 }
 
 impl Fit {
+    /// Watches what others do. Where they keep the machine busy, that is a doubt, unless cases take
+    /// turns; then it is said, and a database is given way to.
+    fn watch(&mut self, root: &Root, cpus: usize, needs: Needs) -> Result<Fitness, Failure> {
+        let watch = Watch::begin(root)?;
+        let fitness = judgement::fitness::look(root, cpus, WATCHED)?;
+        let load = fitness.load_doubts();
+        if load.is_empty() {
+            return Ok(fitness);
+        }
+        let others = watch.end(root)?;
+        match needs.takes_turns && !needs.anyway {
+            true => self.give_way(&fitness, &others)?,
+            false => {
+                let who = others.words().map(|who| format!("busiest are {who} CPUs"));
+                self.doubts.extend(load.into_iter().chain(who));
+            }
+        }
+        Ok(fitness)
+    }
+
+    /// Says beside what is measured. Beside a database, this process and all that it starts have
+    /// the lowest weight.
+    fn give_way(&mut self, fitness: &Fitness, others: &Neighbours) -> Result<(), Failure> {
+        let who = others.words();
+        let who = who.map_or_else(String::new, |who| format!(" ({who})"));
+        self.beside.push(format!(
+            "measured beside other work, which kept {} busy{who} before: intervals are wider; \
+             cases take turns, so that it hits all alike",
+            fitness.used_words()
+        ));
+        if !others.databases.is_empty() {
+            linux::process::yield_to_others().map_err(|cause| {
+                let message = format!("cannot lower the weight of this process: {cause}");
+                Failure::new(ExitCode::NotFit, message)
+                    .advise("use --anyway to measure at the usual weight")
+            })?;
+            self.beside.push(format!(
+                "measured at the lowest weight (nice 19), because {} was at work: rates are those \
+                 of CPU time that others left, and only ratios of cases mean something; with \
+                 --anyway it has the usual weight",
+                others.databases.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
     /// What is stored with every trial.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let doubts = self.doubts.iter();
         let said = doubts.map(|doubt| format!("measured with --anyway: {doubt}"));
-        said.collect()
+        said.chain(self.beside.iter().cloned()).collect()
     }
 
     /// Prints notes and doubts to stderr.
@@ -62,6 +115,13 @@ impl Fit {
             output::talk(&format!("warning: {doubt}"));
         }
     }
+
+    /// Prints beside what it is measured to stderr: it may take longer.
+    pub(crate) fn tell_beside(&self) {
+        for what in &self.beside {
+            output::talk(&format!("note: {what}"));
+        }
+    }
 }
 
 /// Checks whether another numalab is measuring, and watches this machine. What is wrong with it is
@@ -74,10 +134,10 @@ pub(crate) fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
         fit.notes.extend(governors(topology));
         let (root, cpus) = (Root::live(), topology.cpus.len());
         let fitness = match needs.quiet {
-            true => judgement::fitness::look(&root, cpus, WATCHED)?,
+            true => fit.watch(&root, cpus, needs)?,
             false => judgement::fitness::glance(&root, cpus)?,
         };
-        fit.doubts.extend(fitness.doubts(needs.cpus));
+        fit.doubts.extend(fitness.quota_doubt(needs.cpus));
     }
     if !fit.doubts.is_empty() && !needs.anyway {
         let doubts = fit.doubts.join("; ");
@@ -103,6 +163,7 @@ fn claim() -> Fit {
     let mut fit = Fit {
         doubts: Vec::new(),
         notes: Vec::new(),
+        beside: Vec::new(),
         _name: None,
     };
     match claimed_name::claim(NAME) {

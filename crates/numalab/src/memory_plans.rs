@@ -105,6 +105,7 @@ pub(crate) fn prepare(
         cpus: prepared.places.measuring.len(),
         quiet: !arguments.dry_run,
         anyway: arguments.anyway || arguments.dry_run,
+        takes_turns: false,
     };
     let fit = fitness::check(&machine.topology, needs)?;
     fit.tell();

@@ -49,8 +49,9 @@ pub(crate) struct RunArguments {
     /// release), or 18.6.
     #[arg(long, value_name = "VERSION", conflicts_with_all = ["pg_bin", "connect"])]
     pub pg_fetch: Option<postgresql::Release>,
-    /// Measure even if the machine is busy or another numalab is measuring. Each trial records the
-    /// CPU time that other processes used.
+    /// Measure whatever others do, at the usual weight. Without it, cases that take turns are
+    /// measured beside other programs, at the lowest weight beside a database; others are refused,
+    /// and so is a second numalab. Each trial records the CPU time that other processes used.
     #[arg(long, conflicts_with = "hold")]
     pub anyway: bool,
     /// Run one trial after another instead of alternating short windows of all cases.

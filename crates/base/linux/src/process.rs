@@ -151,6 +151,15 @@ pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Gives this process the lowest weight beside others (nice 19, setpriority(2)), and so what it
+/// starts from now on.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn yield_to_others() -> io::Result<()> {
+    Ok(rustix::process::setpriority_process(None, 19)?)
+}
+
 /// Size of a base page.
 pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64

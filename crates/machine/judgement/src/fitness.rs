@@ -80,6 +80,13 @@ impl Fitness {
     /// Why a measurement that keeps this many CPUs busy cannot be trusted here, each with a remedy;
     /// empty when the machine is fit.
     pub fn doubts(&self, cpus_needed: usize) -> Vec<String> {
+        let quota = self.quota_doubt(cpus_needed);
+        self.load_doubts().into_iter().chain(quota).collect()
+    }
+
+    /// Those of [`Fitness::doubts`] that come of what others do: cases that take turns have that in
+    /// common.
+    pub fn load_doubts(&self) -> Vec<String> {
         let cpus = self.cpus.max(1) as f64;
         let mut doubts = Vec::new();
         if let Some(busy) = self.busy_cpus.filter(|busy| *busy > cpus * BUSY_SHARE_MAX) {
@@ -108,13 +115,24 @@ impl Fitness {
                 cpus * STOLEN_SHARE_MAX
             ));
         }
-        if let Some(quota) = self.quota_cpus.filter(|quota| *quota < cpus_needed as f64) {
-            doubts.push(format!(
+        doubts
+    }
+
+    /// That of [`Fitness::doubts`] that comes of this process's own limit.
+    pub fn quota_doubt(&self, cpus_needed: usize) -> Option<String> {
+        let quota = self.quota_cpus?;
+        (quota < cpus_needed as f64).then(|| {
+            format!(
                 "the control group of this process has a quota of {quota:.2} CPUs, but \
                  {cpus_needed} are needed at once; raise it (cpu.max)"
-            ));
-        }
-        doubts
+            )
+        })
+    }
+
+    /// What others use, in words: `1.2 of 2 CPUs`.
+    pub fn used_words(&self) -> String {
+        let used = self.busy_cpus.unwrap_or(0.0) + self.stolen_cpus.unwrap_or(0.0);
+        format!("{used:.1} of {}", counted(self.cpus as f64, "CPU"))
     }
 }
 

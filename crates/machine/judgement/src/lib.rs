@@ -8,6 +8,7 @@ pub mod fitness;
 mod found;
 pub mod hops;
 mod inputs;
+pub mod neighbours;
 pub mod plan;
 
 pub use inputs::{BandwidthInput, BindInput, LatencyInput};

@@ -220,13 +220,25 @@ fn limits(child: &Path, controller: &str) -> bool {
     controller == "cpu" && (differs("cpu.max", "max") || differs("cpu.weight", "100"))
 }
 
-/// Prefix of the name of a trial's group; the id of the process that made it follows.
+/// Prefix of the name of a trial's group; the process that made it follows.
 const TRIAL_NAME: &str = "numalab-";
+/// Number of the first PID namespace (Linux, include/uapi/linux/nsfs.h, `PID_NS_INIT_INO`).
+const FIRST_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+
+/// This process in words that no other on this machine has: containers that share control groups
+/// may have processes of the same id.
+pub(crate) fn own_word() -> String {
+    let pid = std::process::id();
+    match linux::proc_status::pid_namespace(&Root::live()) {
+        None | Some(FIRST_PID_NAMESPACE) => pid.to_string(),
+        Some(other) => format!("{other}-{pid}"),
+    }
+}
 
 /// The name of a group that this process makes for a trial: `numalab-4242`, or `numalab-4242-1` for
-/// one of several.
+/// one of several; in a container, the number of its PID namespace comes first.
 pub fn trial_name(number: Option<usize>) -> String {
-    let own = format!("{TRIAL_NAME}{}", std::process::id());
+    let own = format!("{TRIAL_NAME}{}", own_word());
     number.map_or(own.clone(), |number| format!("{own}-{number}"))
 }
 
@@ -384,6 +396,7 @@ mod tests {
         };
         check(&trial_name(None), true);
         check(&trial_name(Some(3)), true);
+        check("numalab-4026532450-1-3", true);
         check("numalab-bind-4711", false);
         check("numalab-db", false);
         check("numalab-", false);

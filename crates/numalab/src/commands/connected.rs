@@ -37,6 +37,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         cpus: 0,
         quiet: false,
         anyway: arguments.anyway,
+        takes_turns: false,
     };
     let fit = fitness::check(&machine.topology, needs)?;
     let server = databases::connect(&order, &execution.journal())?;

@@ -1,6 +1,6 @@
 //! `numalab run`: executes experiments and shows what they found.
 
-use experiment::{Definition, Plan, TRIALS_MIN};
+use experiment::{Definition, Host, Plan, TRIALS_MIN};
 use linux::Root;
 use model::exit::ExitCode;
 use model::{CasePlan, Machine, Run, Work};
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::commands::{connected, hold};
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
-use crate::fitness::{self, Needs};
+use crate::fitness::{self, Fit, Needs};
 use crate::run_arguments::RunArguments;
 use crate::run_request::{definition, request, window_s};
 use crate::run_screen::RunScreen;
@@ -30,34 +30,32 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(case) = &arguments.hold {
         return hold::run(arguments, case);
     }
-    let mut machine = machine::record(arguments.last_level_cache)?;
-    let named = arguments
-        .experiment
-        .as_deref()
-        .map(definition)
-        .transpose()?;
-    machine::go_by_cache_share(&mut machine, named.as_ref())?;
-    let (plans, left_out) = plans(arguments, named.as_ref(), &machine)?;
-    let window_s = window_s(arguments);
-    plans
-        .iter()
-        .try_for_each(|plan| check_window(plan, window_s))?;
+    let Prepared {
+        machine,
+        plans,
+        left_out,
+        fit,
+    } = prepare(arguments)?;
     let mut execution = Execution::with_postgres(postgres_places(arguments))?;
-    let fit = fitness::check(&machine.topology, needs(arguments, &plans))?;
     if arguments.json {
         // The screen shows them with its warnings.
         fit.tell_doubts();
     }
+    fit.tell_beside();
     let warnings = fit.warnings();
     let mut notes = fit.notes.clone();
     notes.extend(plans.iter().flat_map(|plan| plan.notes.clone()));
-    output::talk(&begins(arguments, &plans));
     let is_short = arguments.experiment.is_none();
+    let has_matrix = is_short && fit.beside.is_empty();
+    output::talk(&begins(has_matrix, &plans));
     let is_one = plans.len() == 1;
     let all_s: f64 = plans.iter().map(short_runs::seconds).sum();
     let mut screen = RunScreen::new(arguments);
     let mut runs = Vec::new();
-    if is_short {
+    if is_short && !has_matrix {
+        notes.push("no latency matrix: other programs keep the machine busy".to_owned());
+    }
+    if has_matrix {
         let seed = arguments.seed;
         match memory_runs::short_matrix(&mut execution, &machine, seed, &warnings)? {
             Ok(matrix) => {
@@ -90,9 +88,51 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     runs.iter().try_for_each(execution::conclusion)
 }
 
+/// What is known before anything is measured.
+struct Prepared {
+    machine: Machine,
+    plans: Vec<Plan>,
+    left_out: Vec<NotRun>,
+    fit: Fit,
+}
+
+/// Plans what can be measured on this machine as it is now.
+fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
+    let mut machine = machine::record(arguments.last_level_cache)?;
+    let named = arguments
+        .experiment
+        .as_deref()
+        .map(definition)
+        .transpose()?;
+    machine::go_by_cache_share(&mut machine, named.as_ref())?;
+    let (mut plans, mut left_out) = plans(arguments, named.as_ref(), &machine)?;
+    let window_s = window_s(arguments);
+    plans
+        .iter()
+        .try_for_each(|plan| check_window(plan, window_s))?;
+    let host = host::of_this_process(&machine.topology)?;
+    let takes_turns = |plan: &Plan| takes_turns(arguments, plan, &host);
+    let needs = Needs {
+        takes_turns: plans.iter().any(takes_turns),
+        ..needs(arguments, &plans)
+    };
+    let fit = fitness::check(&machine.topology, needs)?;
+    if !fit.beside.is_empty() {
+        let (apart, together) = plans.into_iter().partition(|plan| !takes_turns(plan));
+        plans = together;
+        left_out.splice(0..0, not_beside_others(&apart));
+    }
+    Ok(Prepared {
+        machine,
+        plans,
+        left_out,
+        fit,
+    })
+}
+
 /// Says in one line what will be measured.
-fn begins(arguments: &RunArguments, plans: &[Plan]) -> String {
-    let matrix = arguments.experiment.is_none().then_some("memory latency");
+fn begins(has_matrix: bool, plans: &[Plan]) -> String {
+    let matrix = has_matrix.then_some("memory latency");
     let names = plans.iter().map(|plan| plan.experiment.as_str());
     let names: Vec<&str> = matrix.into_iter().chain(names).collect();
     format!(
@@ -117,7 +157,21 @@ fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
             .min(usable),
         quiet: !arguments.anyway || has_programs,
         anyway: arguments.anyway,
+        takes_turns: false,
     }
+}
+
+/// Whether the cases of a plan take turns.
+fn takes_turns(arguments: &RunArguments, plan: &Plan, host: &Host<'_>) -> bool {
+    let obstacle = experiment::alternation_obstacle(&plan.cases, host);
+    plan.cases.len() > 1 && !arguments.one_after_another && obstacle.is_none()
+}
+
+/// Says of plans that are left out on a busy machine why.
+fn not_beside_others(plans: &[Plan]) -> Vec<NotRun> {
+    let why = "other programs keep the machine busy, and its cases cannot take turns";
+    let not_run = plans.iter().map(|plan| NotRun::new(&plan.experiment, why));
+    not_run.collect()
 }
 
 /// Returns where to look for PostgreSQL, according to the options.

@@ -4,15 +4,29 @@
 //! Tests of journal, placement, experiment.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 
 use crate::busy::Busy;
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
+use crate::patience::until;
 use crate::processes::Role;
 use crate::unmet_need::{has_groups, is_root};
 use crate::user::{NOBODY, User};
+
+/// Starts a program that sees neither the processes of other tests nor the names that they claim,
+/// and takes all its own with it when it is killed.
+const ALONE: [&str; 6] = [
+    "unshare",
+    "--net",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+];
 
 #[test]
 fn two_runs_at_once_keep_apart() {
@@ -122,4 +136,73 @@ fn a_busy_machine_is_not_measured_unless_it_is_asked_for() {
         .run(&[&words[..], &["--anyway"]].concat())
         .with_code(0);
     laboratory.nothing_is_left();
+}
+
+/// Cases that take turns have in common what others do: there is an answer beside a load.
+#[test]
+fn beside_other_work_cases_take_turns() {
+    if !is_root("beside_other_work_cases_take_turns") {
+        return;
+    }
+    let mut laboratory = Laboratory::new();
+    laboratory.mind_others();
+    laboratory.launch_behind(&ALONE);
+    let _busy = Busy::everywhere();
+    let path = laboratory.file("beside.toml", two_cases());
+    let words = ["run", &path, "--trials", "5", "--seconds", "0.5"];
+    let shown = laboratory.run(&words).with_code(0).stdout;
+    let told = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(told.contains("measured beside other work"), "{shown}");
+    let trials = laboratory.newest_run()["cases"][1]["trials_valid"].clone();
+    assert_eq!(trials, 5, "{shown}");
+    // One after another, they do not have it in common.
+    let words = [&words[..], &["--one-after-another"]].concat();
+    let refused = laboratory.run(&words).with_code(5);
+    refused.says(&["not fit to measure now", "are runnable"]);
+    laboratory.nothing_is_left();
+}
+
+/// A program that is named like a database keeps a CPU busy, among the processes that numalab sees.
+#[test]
+fn beside_a_database_that_is_at_work_a_run_has_the_lowest_weight() {
+    if !is_root("beside_a_database_that_is_at_work_a_run_has_the_lowest_weight") {
+        return;
+    }
+    let mut laboratory = Laboratory::new();
+    laboratory.mind_others();
+    let database = laboratory.file("redis-server", "#!/bin/sh\nwhile :; do :; done\n");
+    std::fs::set_permissions(&database, Permissions::from_mode(0o755)).unwrap();
+    laboratory.launch_behind(&ALONE);
+    // It has used some CPU time (field 14 of its stat) before numalab looks.
+    let script =
+        "\"$0\" & until [ $(cut -d' ' -f14 /proc/$!/stat) -gt 5 ]; do :; done; exec \"$@\"";
+    laboratory.launch_behind(&["sh", "-c", script, &database]);
+    let _busy = Busy::everywhere();
+    let path = laboratory.file("beside.toml", two_cases());
+    let mut run = laboratory.start(&["run", &path]);
+    until("it says that it gives way", || {
+        assert!(!run.has_ended(), "it ended early: {}", run.stderr());
+        run.stderr()
+            .contains("at the lowest weight (nice 19)")
+            .then_some(())
+    });
+    // Field 19 of proc_pid_stat(5), the seventeenth after the name; the launcher has its own.
+    let nice = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let fields = stat.rsplit_once(')').map_or("", |it| it.1).to_owned();
+        fields.split_whitespace().nth(16).map(str::to_owned)
+    };
+    let coordinators = laboratory.pids(Role::Coordinator);
+    let nice: Vec<_> = coordinators.iter().filter_map(nice).collect();
+    assert!(nice.contains(&"19".to_owned()), "{nice:?}");
+    run.kill();
+    run.finish();
+    laboratory.no_process_is_left();
+}
+
+fn two_cases() -> String {
+    let experiment = ExperimentFile::new("one", &format!("{SMALL}\nwork-unit = 16"))
+        .case("one", "")
+        .case("other", "cpus = \"all:1\"");
+    experiment.text().to_owned()
 }

@@ -7,7 +7,7 @@ use linux::{Root, control_group};
 
 use super::members::directory_of;
 use crate::Error;
-use crate::group::{GroupCreated, enable_controller, remove_directory};
+use crate::group::{GroupCreated, enable_controller, own_word, remove_directory};
 use crate::hierarchy::{self, Hierarchy};
 
 /// This process as a member of some groups, until it leaves them.
@@ -80,7 +80,7 @@ impl Limit {
         if hierarchy.version == 2 {
             enable_controller(parent, "cpu", journal)?;
         }
-        let directory = parent.join(format!("numalab-bind-{}", std::process::id()));
+        let directory = parent.join(format!("numalab-bind-{}", own_word()));
         let entry = GroupCreated {
             directory: directory.clone(),
         }
