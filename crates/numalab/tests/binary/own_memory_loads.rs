@@ -2,10 +2,12 @@
 //!
 //! Tests of instance.
 
+use std::time::Duration;
+
 use model::SessionLoad;
 
 use crate::experiment_file::ExperimentFile;
-use crate::laboratory::{Laboratory, kill};
+use crate::laboratory::Laboratory;
 use crate::little_memory::LittleMemory;
 use crate::processes::Role;
 
@@ -87,7 +89,9 @@ fn a_session_that_is_killed_fails_its_trial_and_not_the_run() {
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.4"];
     let mut under_way = laboratory.start(&words);
     under_way.until_trials_are_stored(1);
-    kill(under_way.until_there_are(2, Role::Session)[1]);
+    under_way.kill_in_a_trial(Duration::ZERO, |under_way| {
+        under_way.until_there_are(2, Role::Session)[1]
+    });
     let run = under_way.finish().with_code(0).document();
     let case = &run["cases"][0];
     assert_eq!(case["trials_valid"], 5, "{case:#}");

@@ -5,13 +5,14 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate};
 use serde_json::Value;
 use testing::not_run;
 
 use crate::experiment_file::ExperimentFile;
-use crate::laboratory::{Laboratory, UnderWay, kill};
+use crate::laboratory::{Laboratory, UnderWay};
 use crate::more_data_than_buffers::data_file;
 use crate::processes::Role;
 use crate::unmet_need::refused_need;
@@ -90,7 +91,9 @@ fn a_session_or_a_writer_that_dies_fails_its_trial_only() {
     // Two sessions, then the writer of the one pool.
     for (place, name) in [(1, "session 1"), (2, "database writer 0")] {
         let reason = reason_after(|_, under_way| {
-            kill(under_way.until_there_are(3, Role::Session)[place]);
+            under_way.kill_in_a_trial(Duration::ZERO, |under_way| {
+                under_way.until_there_are(3, Role::Session)[place]
+            });
         });
         assert!(reason.starts_with(name), "{reason}");
         assert!(reason.contains("signal: 9"), "{reason}");
