@@ -209,6 +209,15 @@ impl Laboratory {
         self.start(arguments).finish()
     }
 
+    /// Runs numalab until a trial counts: in a window of a fraction of a second, a busy machine may
+    /// give a session no CPU at all.
+    pub(crate) fn run_until_a_trial_counts(&self, arguments: &[&str]) -> Finished {
+        until("a trial counts", || {
+            let finished = self.run(arguments);
+            (finished.status.code() != Some(6)).then_some(finished)
+        })
+    }
+
     /// Returns the document of a command that must succeed.
     #[track_caller]
     pub(crate) fn document(&self, arguments: &[&str]) -> Value {

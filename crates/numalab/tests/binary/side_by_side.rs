@@ -98,7 +98,7 @@ fn a_run_beside_another_is_refused_and_names_it() {
         "--within",
         "1",
     ];
-    let ended = second.run(&words).with_code(0);
+    let ended = second.run_until_a_trial_counts(&words).with_code(0);
     ended.says(&["warning: ", &named]);
     let warnings = &ended.document()["cases"][0]["trials"][0]["warnings"];
     assert!(warnings.to_string().contains(&named), "{warnings}");
@@ -119,7 +119,7 @@ fn a_busy_machine_is_not_measured_unless_it_is_asked_for() {
     refused.says(&["not fit to measure now", "are runnable", "--anyway"]);
     assert_eq!(refused.stdout, "");
     laboratory
-        .run(&[&words[..], &["--anyway"]].concat())
+        .run_until_a_trial_counts(&[&words[..], &["--anyway"]].concat())
         .with_code(0);
     laboratory.nothing_is_left();
 }
