@@ -41,12 +41,7 @@ impl UnderWay<'_> {
     fn until_stopped_amid_a_round(&mut self) {
         until("both cases are up", || {
             assert!(!self.has_ended(), "it ended early: {}", self.stderr());
-            self.signal(Signal::STOP);
-            let status = format!("/proc/{}/status", self.pid());
-            until("it is stopped", || {
-                let status = std::fs::read_to_string(&status).unwrap();
-                (status.contains("\nState:\tT") || self.has_ended()).then_some(())
-            });
+            self.stop();
             let is_amid = self.laboratory().pids(Role::Session).len() == 2
                 && self.laboratory().groups().len() == 2;
             if !is_amid {

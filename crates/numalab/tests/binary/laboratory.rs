@@ -324,6 +324,17 @@ impl<'l> UnderWay<'l> {
         kill_process(pid(self.child.id()), signal).unwrap();
     }
 
+    /// Stops this process alone, until it is sent `SIGCONT`; returns when it stands still or has
+    /// ended.
+    pub(crate) fn stop(&mut self) {
+        self.signal(Signal::STOP);
+        let status = format!("/proc/{}/status", self.pid());
+        until("it is stopped", || {
+            let status = fs::read_to_string(&status).unwrap();
+            (status.contains("\nState:\tT") || self.has_ended()).then_some(())
+        });
+    }
+
     /// Waits until this many trials of the laboratory's newest run are stored.
     pub(crate) fn until_trials_are_stored(&mut self, trials: u32) {
         let store = self.laboratory.store();
