@@ -6,6 +6,7 @@ use linux::Root;
 use rustix::process::{Signal, kill_process};
 
 use crate::experiment_file::ExperimentFile;
+use crate::finished::valid_trials;
 use crate::laboratory::{Laboratory, UnderWay, kill, pid};
 use crate::patience::until;
 use crate::processes::Role;
@@ -360,9 +361,8 @@ fn a_rate_is_the_number_by_the_seconds_between_two_lines() {
     let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", &keys);
     let path = laboratory.file("rate.toml", experiment.text());
     let run = laboratory.document(&["run", &path, "--json", "--trials", "5"]);
-    let trials = run["cases"][0]["trials"].as_array().unwrap().iter();
     // On a busy machine, a line may be read so late that its trial does not count.
-    let valid: Vec<_> = trials.filter(|trial| trial["valid"] == true).collect();
+    let valid = valid_trials(&run["cases"][0]);
     assert!(!valid.is_empty(), "{run:#}");
     for trial in valid {
         let (rate, window_s) = (trial["value"].as_f64(), trial["window_s"].as_f64());

@@ -55,7 +55,7 @@ fn a_run_beside_another_is_refused_and_names_it() {
     }
     let mut first = Laboratory::new();
     first.launch_behind(&["unshare", "--net"]);
-    let words = ["--trials", "100", "--seconds", "0.4"];
+    let words = ["--trials", "1000", "--seconds", "0.4"];
     let long = ExperimentFile::new("one", SMALL).case("one", "");
     let path = first.file("long.toml", long.text());
     let mut running = first.start(&[&["run", &path][..], &words[..]].concat());
