@@ -16,6 +16,11 @@ use crate::wait_clock::WaitClock;
 /// waits made up 39.4 % of DB time.
 pub const QUANTUM_NS: u64 = 100_000_000;
 
+/// A session has a turn that another session gave up, and is counted in its place.
+const HANDED: u32 = 1;
+/// A session was dealt a turn, and has not been counted yet.
+const DEALT: u32 = 2;
+
 /// One session's turn in the cage.
 pub(crate) struct Turn<'m> {
     sga: Sga<'m>,
@@ -36,7 +41,8 @@ impl<'m> Turn<'m> {
             since_ns: monotonic_ns(),
         };
         if turn.caged && cage.dealt.load(Ordering::Acquire) != 0 {
-            if turn.turn_word().load(Ordering::Acquire) != 0 {
+            // One that comes so late that it was handed a turn already is counted.
+            if turn.turn_word().load(Ordering::Acquire) == DEALT {
                 turn.count(cage);
             }
             turn.wait(waits);
@@ -182,7 +188,7 @@ pub(crate) fn deal(sga: &Sga<'_>, window: u32) {
     for (place, session) in (0..).zip(order) {
         let has_turn = place < cpu_count;
         let turn = &sga.slots[session as usize].turn.0;
-        turn.store(u32::from(has_turn), Ordering::Relaxed);
+        turn.store(if has_turn { DEALT } else { 0 }, Ordering::Relaxed);
         if !has_turn {
             let queued = place - cpu_count;
             sga.queue[queued as usize].store(session, Ordering::Relaxed);
@@ -202,7 +208,7 @@ fn acquire(cage: &CageState) {
 
 fn wake(sga: &Sga<'_>, session: u32) {
     let turn = &sga.slots[session as usize].turn.0;
-    turn.store(1, Ordering::Release);
+    turn.store(HANDED, Ordering::Release);
     linux::futex::wake(turn, 1);
 }
 
@@ -244,7 +250,7 @@ mod tests {
             cage.running.store(7, Ordering::Relaxed);
             (0..SESSIONS).for_each(|it| sga.slots[it as usize].turn.0.store(1, Ordering::Relaxed));
             deal(&sga, window);
-            let has_turn = (0..SESSIONS).filter(|session| word(*session) == 1);
+            let has_turn = (0..SESSIONS).filter(|session| word(*session) == DEALT);
             let mut expected = first.to_vec();
             expected.sort_unstable();
             assert_eq!(has_turn.collect::<Vec<u32>>(), expected, "window {window}");
@@ -271,7 +277,14 @@ mod tests {
         assert_eq!(cage.running_max.load(Ordering::Relaxed), 1);
         let other = Turn::enter(sga, 1, &mut waits);
         assert_eq!(cage.running_max.load(Ordering::Relaxed), 2);
-        one.leave();
+        // A session that comes after it was handed a turn runs in place of who gave it up.
+        acquire(cage);
+        let next = one.pop().unwrap();
+        wake(&sga, next);
+        cage.latch.release();
+        let late = Turn::enter(sga, next, &mut waits);
+        assert_eq!(cage.running_max.load(Ordering::Relaxed), 2);
+        late.leave();
         other.leave();
     }
 }

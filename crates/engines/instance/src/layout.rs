@@ -244,7 +244,7 @@ pub(crate) struct SessionResult {
 #[repr(C, align(4096))]
 pub(crate) struct SessionSlot {
     pub live: Line<LiveCounters>,
-    /// Futex of the caging queue: 1 when it is this session's turn.
+    /// Futex of the caging queue: not 0 when it is this session's turn.
     pub turn: Line<AtomicU32>,
     /// Why the session failed, as text that ends with a zero byte; all zeroes if it has not.
     pub failure: Line<[AtomicU64; FAILURE_WORDS]>,

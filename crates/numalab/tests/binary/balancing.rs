@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader};
 use std::process::Command;
 
 use linux::{Root, proc_vmstat};
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Laboratory, pid};
 use crate::patience::until;
 use crate::running::Running;
 use crate::scanning::Scanning;
@@ -175,8 +175,16 @@ fn pages_have_not_settled_before_their_users_were_scanned() {
     });
     let _late = Scanning::with(&[("scan_delay_ms", 15_000), ("scan_period_max_ms", 22_000)]);
     let reader = reader();
-    let pid = reader.pid();
-    let document = laboratory.document(&["balance", &pid, "--json"]);
+    let target = reader.pid();
+    // It stands still until the kernel is let at its memory, which takes seconds on a busy machine.
+    let child = format!("/proc/{target}/task/{target}/children");
+    let child = fs::read_to_string(child).unwrap();
+    let child = pid(child.trim().parse().unwrap());
+    kill_process(child, Signal::STOP).unwrap();
+    let balance = laboratory.start(&["balance", &target, "--json"]);
+    until_at_work(&target);
+    kill_process(child, Signal::CONT).unwrap();
+    let document = balance.finish().with_code(0).document();
     assert_eq!(document["settled_after_s"], 22.0);
     let samples = document["samples"].as_array().unwrap();
     let is_first = |sample: &&Value| sample["at_s"].as_f64().unwrap() < 10.5;
@@ -189,7 +197,7 @@ fn pages_have_not_settled_before_their_users_were_scanned() {
     assert_eq!(document["end"], "settled", "{samples:#?}");
     // The pages came to the node of CPU 0, where the reader is. The kernel may leave one that is in
     // use until the next scan.
-    let after = place(&pid);
+    let after = place(&target);
     let near = after.iter().find_map(|word| word.strip_prefix("N0="));
     let near: u64 = near.map_or(0, |pages| pages.parse().unwrap());
     assert!(after[0] == "default" && near >= 4096 * 9 / 10, "{after:?}");

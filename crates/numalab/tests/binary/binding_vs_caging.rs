@@ -5,6 +5,7 @@
 use serde_json::Value;
 use testing::{Need, not_run};
 
+use crate::finished::valid_trials;
 use crate::laboratory::Laboratory;
 
 const QUANTUM: &str = "resmgr:cpu quantum";
@@ -226,11 +227,6 @@ fn case<'r>(run: &'r Value, name: &str) -> &'r Value {
 /// A number of the load of a case.
 fn case_number(run: &Value, name: &str, key: &str) -> f64 {
     number(&case(run, name)["work"]["logical-reads"]["load"][key])
-}
-
-fn valid_trials(case: &Value) -> Vec<&Value> {
-    let trials = array(&case["trials"]).iter();
-    trials.filter(|trial| trial["valid"] == true).collect()
 }
 
 fn array(value: &Value) -> &[Value] {

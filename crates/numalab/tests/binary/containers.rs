@@ -19,7 +19,7 @@ fn memory_that_can_lie_on_one_node_only_needs_no_policy() {
     let experiment = ExperimentFile::new("bound", &load).case("bound", keys);
     let path = laboratory.file("bound.toml", experiment.text());
     let words = ["run", &path, "--json", "--seconds", "0.2", "--within", "1"];
-    let ended = laboratory.run(&words);
+    let ended = laboratory.run_until_a_trial_counts(&words);
     let topology = laboratory.document(&["topology", "--json"]);
     if topology["nodes"].as_array().unwrap().len() > 1 {
         let reason = "case bound: needs a memory policy, which is refused here";
@@ -37,7 +37,7 @@ fn memory_that_can_lie_on_one_node_only_needs_no_policy() {
     assert!(bound["placement"]["memory_nodes"].is_null(), "{bound:#}");
     let sga = &bound["trials"][0]["evidence"]["sga"];
     assert_eq!(sga["policy"], "default");
-    assert_eq!(bound["trials"][0]["valid"], true, "{bound:#}");
+    assert!(bound["trials_valid"].as_u64() > Some(0), "{bound:#}");
     laboratory.nothing_is_left();
 }
 

@@ -4,6 +4,17 @@ use std::process::{ExitStatus, Output};
 
 use serde_json::Value;
 
+/// Returns the trials of a case that count. On a busy machine, some may not: in a short window a
+/// session may get no CPU.
+#[track_caller]
+pub(crate) fn valid_trials(case: &Value) -> Vec<&Value> {
+    let trials = case["trials"].as_array();
+    let trials = trials
+        .unwrap_or_else(|| panic!("no trials: {case:#}"))
+        .iter();
+    trials.filter(|trial| trial["valid"] == true).collect()
+}
+
 /// The exit status and output of a numalab that has ended.
 #[derive(Debug)]
 pub(crate) struct Finished {

@@ -41,12 +41,7 @@ impl UnderWay<'_> {
     fn until_stopped_amid_a_round(&mut self) {
         until("both cases are up", || {
             assert!(!self.has_ended(), "it ended early: {}", self.stderr());
-            self.signal(Signal::STOP);
-            let status = format!("/proc/{}/status", self.pid());
-            until("it is stopped", || {
-                let status = std::fs::read_to_string(&status).unwrap();
-                (status.contains("\nState:\tT") || self.has_ended()).then_some(())
-            });
+            self.stop();
             let is_amid = self.laboratory().pids(Role::Session).len() == 2
                 && self.laboratory().groups().len() == 2;
             if !is_amid {
@@ -120,8 +115,11 @@ fn whenever_a_kill_comes_undo_takes_everything_back() {
     let laboratory = Laboratory::new();
     let path = experiment_with_groups(&laboratory);
     let mut random = fastrand::Rng::with_seed(20_261_121);
-    for _ in 0..10 {
-        let moment = Duration::from_millis(random.u64(0..3_500));
+    let mut kills = 0;
+    // On a busy machine, ten kills may all come before a run is stored.
+    while kills < 10 || !laboratory.store().exists() {
+        let moment = Duration::from_millis(random.u64(0..3_500) * (1 + kills / 10));
+        kills += 1;
         let under_way = laboratory.start(&words(&path));
         // Do not wait for anything: the kill must be able to come at any moment of a run.
         std::thread::sleep(moment);
@@ -150,8 +148,4 @@ fn whenever_a_kill_comes_undo_takes_everything_back() {
             }
         }
     }
-    assert!(
-        laboratory.store().exists(),
-        "some kills came late enough for a run to be stored"
-    );
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use model::RunHeader;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use store::Store;
@@ -208,6 +209,15 @@ impl Laboratory {
         self.start(arguments).finish()
     }
 
+    /// Runs numalab until a trial counts: in a window of a fraction of a second, a busy machine may
+    /// give a session no CPU at all.
+    pub(crate) fn run_until_a_trial_counts(&self, arguments: &[&str]) -> Finished {
+        until("a trial counts", || {
+            let finished = self.run(arguments);
+            (finished.status.code() != Some(6)).then_some(finished)
+        })
+    }
+
     /// Returns the document of a command that must succeed.
     #[track_caller]
     pub(crate) fn document(&self, arguments: &[&str]) -> Value {
@@ -222,7 +232,7 @@ impl Laboratory {
         self.document(&["show", id, "--json"])
     }
 
-    /// Returns the pids of the live processes in this role, ascending.
+    /// Returns the pids of the live processes in this role, in the order of their start.
     pub(crate) fn pids(&self, role: Role) -> Vec<u32> {
         let found = processes::of_state_folder(&self.state()).into_iter();
         let in_role = found.filter(|process| process.role == role);
@@ -314,12 +324,38 @@ impl<'l> UnderWay<'l> {
         kill_process(pid(self.child.id()), signal).unwrap();
     }
 
+    /// Stops this process alone, until it is sent `SIGCONT`; returns when it stands still or has
+    /// ended.
+    pub(crate) fn stop(&mut self) {
+        self.signal(Signal::STOP);
+        let status = format!("/proc/{}/status", self.pid());
+        until("it is stopped", || {
+            let status = fs::read_to_string(&status).unwrap();
+            (status.contains("\nState:\tT") || self.has_ended()).then_some(())
+        });
+    }
+
     /// Waits until this many trials of the laboratory's newest run are stored.
     pub(crate) fn until_trials_are_stored(&mut self, trials: u32) {
         let store = self.laboratory.store();
         until("trials are stored", || {
             assert!(!self.has_ended(), "it ended early: {}", self.stderr());
             (stored_trials(&store) >= trials).then_some(())
+        });
+    }
+
+    /// Kills a process of a trial, so much later than it is found, until a trial has failed of it:
+    /// on a busy machine the trial may be over by then.
+    pub(crate) fn kill_in_a_trial(&mut self, later: Duration, find: impl Fn(&mut Self) -> u32) {
+        let store = self.laboratory.store();
+        let newest = || until("the store is read", || newest_run(&store));
+        let failed = newest().trials_failed;
+        until("a trial fails", || {
+            let process = find(self);
+            std::thread::sleep(later);
+            kill(process);
+            self.until_trials_are_stored(trials(&newest()) + 1);
+            (newest().trials_failed > failed).then_some(())
         });
     }
 
@@ -384,7 +420,15 @@ pub(crate) fn pid(process: u32) -> Pid {
 /// Returns the number of stored trials of the newest run, whatever their outcome; 0 while the store
 /// is being created.
 fn stored_trials(store: &Path) -> u32 {
+    newest_run(store).as_ref().map_or(0, trials)
+}
+
+fn trials(run: &RunHeader) -> u32 {
+    run.trials_valid + run.trials_invalid + run.trials_failed
+}
+
+/// Returns the newest run; `None` while the store is being created, or written.
+fn newest_run(store: &Path) -> Option<RunHeader> {
     let headers = Store::open_existing(store).and_then(|store| store.history(1));
-    let count = |run: &model::RunHeader| run.trials_valid + run.trials_invalid + run.trials_failed;
-    headers.map_or(0, |headers| headers.first().map_or(0, count))
+    headers.ok()?.into_iter().next()
 }

@@ -58,6 +58,17 @@ fn look_at(server: &MariaDbServer, laboratory: &Laboratory) -> ((u64, String), V
     })
 }
 
+/// Asserts that a look has found the pages that the server says it has, all that it names among
+/// them. Those that were freed it does not name, and after a recovery some of them are empty.
+#[track_caller]
+fn has_found(relations: &Value, pages: u64) {
+    let (used, view) = (&relations["buffers_used"], &relations["server_view"]);
+    let (used, unnamed) = (used.as_u64().unwrap(), view["unnamed"].as_u64().unwrap());
+    let is_right = (pages - unnamed..=pages).contains(&used) && view["only_said"] == 0;
+    let server = "pages by the server";
+    assert!(is_right, "{pages} {server}, {used} found: {view:#}");
+}
+
 fn buffers_of(relations: &Value, table: &str) -> u64 {
     let mut all = relations["relations"].as_array().unwrap().iter();
     let found = all.find(|it| it["database"] == "shop" && it["name"] == table);
@@ -80,8 +91,7 @@ fn compressed_and_encrypted_tables_have_the_pages_that_the_server_says() {
     let all = ["plain", "punched", "secret", "zipped"];
     let check = |server: &MariaDbServer| {
         let ((pages, tables), found) = look_at(server, &laboratory);
-        assert_eq!(found["buffers_used"].as_u64(), Some(pages), "{found:#}");
-        assert_eq!(found["server_view"]["only_said"], 0, "{found:#}");
+        has_found(&found, pages);
         for table in all {
             let buffers = buffers_of(&found, table);
             assert!(buffers > 300, "{table}: {buffers}");
@@ -182,6 +192,6 @@ fn a_server_that_is_killed_and_started_again_is_never_shown_wrong() {
     let server = server.killed_and_started(&[]);
     server.sql("SELECT COUNT(note) FROM shop.plain");
     let ((pages, _), found) = look_at(&server, &laboratory);
-    assert_eq!(found["buffers_used"].as_u64(), Some(pages), "{found:#}");
+    has_found(&found, pages);
     assert!(buffers_of(&found, "plain") > 300, "{found:#}");
 }

@@ -1,5 +1,7 @@
 //! The processes of one numalab, found by the state folder in their environment, which instances
 //! and sessions inherit. So other numalabs on the machine are never mistaken for it.
+//!
+//! Tests of numalab.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +22,12 @@ pub(crate) struct Process {
     pub role: Role,
 }
 
-/// Returns every live process whose state folder is below `state`.
+/// The kernel numbers processes from the lowest on again when it has come to the last number, which
+/// is this or more (proc_sys_kernel(5), `pid_max`).
+const LAST_PID: u32 = 32_768;
+
+/// Returns every live process whose state folder is below `state`, those that were started first
+/// first.
 pub(crate) fn of_state_folder(state: &Path) -> Vec<Process> {
     let variable = format!("XDG_STATE_HOME={}", state.display());
     let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -34,8 +41,31 @@ pub(crate) fn of_state_folder(state: &Path) -> Vec<Process> {
             })
         })
         .collect();
-    found.sort_by_key(|process| process.pid);
+    in_order_of_start(&mut found);
     found
+}
+
+fn in_order_of_start(processes: &mut [Process]) {
+    let highest = processes.iter().map(|it| it.pid).max().unwrap_or_default();
+    processes.sort_by_key(|it| (highest - it.pid > LAST_PID / 2, it.pid));
+}
+
+#[test]
+fn numbers_that_begin_again_do_not_change_the_order() {
+    let check = |pids: [u32; 3]| {
+        let process = |pid| Process {
+            pid,
+            role: Role::Session,
+        };
+        let mut sorted = pids.map(process).to_vec();
+        sorted.reverse();
+        in_order_of_start(&mut sorted);
+        assert_eq!(sorted, pids.map(process));
+    };
+    check([311, 312, 313]);
+    check([32_766, 32_767, 311]);
+    check([32_767, 311, 312]);
+    check([4_194_303, 311, 312]);
 }
 
 /// Whether a process has this environment variable; one that is gone, or ending, has none.

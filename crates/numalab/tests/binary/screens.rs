@@ -154,7 +154,7 @@ fn without_a_terminal_no_progress_is_written() {
     let experiment = ExperimentFile::new("one", SMALL).case("one", "work-unit = 16");
     let path = laboratory.file("one.toml", experiment.text());
     let words = ["run", &path, "--seconds", "0.2", "--within", "2"];
-    let run = laboratory.run(&words).with_code(0);
+    let run = laboratory.run_until_a_trial_counts(&words).with_code(0);
     assert!(!run.stderr.contains("round "), "{}", run.stderr);
     let full = laboratory.run(&["show", "--full"]).with_code(0).stdout;
     for part in ["Load Profile", "Top Events"] {

@@ -69,7 +69,7 @@ fn a_run_beside_another_is_refused_and_names_it() {
     }
     let mut first = Laboratory::new();
     first.launch_behind(&["unshare", "--net"]);
-    let words = ["--trials", "100", "--seconds", "0.4"];
+    let words = ["--trials", "1000", "--seconds", "0.4"];
     let long = ExperimentFile::new("one", SMALL).case("one", "");
     let path = first.file("long.toml", long.text());
     let mut running = first.start(&[&["run", &path][..], &words[..]].concat());
@@ -112,7 +112,7 @@ fn a_run_beside_another_is_refused_and_names_it() {
         "--within",
         "1",
     ];
-    let ended = second.run(&words).with_code(0);
+    let ended = second.run_until_a_trial_counts(&words).with_code(0);
     ended.says(&["warning: ", &named]);
     let warnings = &ended.document()["cases"][0]["trials"][0]["warnings"];
     assert!(warnings.to_string().contains(&named), "{warnings}");
@@ -133,7 +133,7 @@ fn a_busy_machine_is_not_measured_unless_it_is_asked_for() {
     refused.says(&["not fit to measure now", "are runnable", "--anyway"]);
     assert_eq!(refused.stdout, "");
     laboratory
-        .run(&[&words[..], &["--anyway"]].concat())
+        .run_until_a_trial_counts(&[&words[..], &["--anyway"]].concat())
         .with_code(0);
     laboratory.nothing_is_left();
 }

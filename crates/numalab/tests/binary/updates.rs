@@ -5,13 +5,15 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate};
 use serde_json::Value;
 use testing::not_run;
 
 use crate::experiment_file::ExperimentFile;
-use crate::laboratory::{Laboratory, UnderWay, kill};
+use crate::finished::valid_trials;
+use crate::laboratory::{Laboratory, UnderWay};
 use crate::more_data_than_buffers::data_file;
 use crate::processes::Role;
 use crate::unmet_need::refused_need;
@@ -32,7 +34,7 @@ fn every_update_is_in_the_data_file_whatever_the_cache_holds() {
     let (mut free_buffer_waits, mut blocks_written) = (0, 0);
     for case in run["cases"].as_array().unwrap() {
         assert_eq!(case["trials_valid"], 5, "{case:#}");
-        for trial in case["trials"].as_array().unwrap() {
+        for trial in valid_trials(case) {
             let (updates, writers) = (&trial["updates"], &trial["evidence"]["writers"]);
             if case["name"] == "reads" {
                 assert!(updates.is_null() && writers.is_null(), "{trial:#}");
@@ -90,7 +92,9 @@ fn a_session_or_a_writer_that_dies_fails_its_trial_only() {
     // Two sessions, then the writer of the one pool.
     for (place, name) in [(1, "session 1"), (2, "database writer 0")] {
         let reason = reason_after(|_, under_way| {
-            kill(under_way.until_there_are(3, Role::Session)[place]);
+            under_way.kill_in_a_trial(Duration::ZERO, |under_way| {
+                under_way.until_there_are(3, Role::Session)[place]
+            });
         });
         assert!(reason.starts_with(name), "{reason}");
         assert!(reason.contains("signal: 9"), "{reason}");

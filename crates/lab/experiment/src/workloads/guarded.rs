@@ -189,15 +189,21 @@ fn read_output(
     if let Ok(read_back) = serde_json::from_slice(&line) {
         let _ = told.set(read_back);
     }
+    let mut now = Instant::now();
     loop {
         line.clear();
+        // Lines that are read at once came at once, whenever this thread comes to the second.
+        let has_come = reader.buffer().contains(&b'\n');
         let mut part = reader.by_ref().take(OUTPUT_BYTES_MAX as u64);
         match part.read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => break,
             Ok(_) => {}
         }
+        if !has_come {
+            now = Instant::now();
+        }
         let text = String::from_utf8_lossy(&line);
-        marks.look(&text, Instant::now());
+        marks.look(&text, now);
         match printed.text.len() + text.len() <= OUTPUT_BYTES_MAX {
             true => printed.text.push_str(&text),
             false => printed.is_cut = true,

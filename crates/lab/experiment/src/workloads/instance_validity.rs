@@ -24,6 +24,8 @@ pub(super) fn judged(
     let mut found = placement::contradictions(&case.placement, work, None, &trial.evidence);
     found.extend(quota_contradiction(work.load.cpu_quota, quota));
     found.extend(trial.evidence.parked.and_then(parked_contradiction));
+    let sessions = trial.measured.as_ref().and_then(|it| it.sessions.as_ref());
+    found.extend(sessions.and_then(|it| idle_contradiction(it.statements)));
     if let Some(own) = own_memory_of(case) {
         let page_bytes = work.sga.page_bytes;
         found.extend(placement::own_memory_contradictions(
@@ -36,6 +38,12 @@ pub(super) fn judged(
         trial.outcome = Outcome::Invalid(found.join("; "));
     }
     trial
+}
+
+/// Describes sessions that did nothing in the windows that count, as when a busy machine gave them
+/// no CPU there: a figure of 0 says nothing about the case.
+fn idle_contradiction(statements: u64) -> Option<String> {
+    (statements == 0).then(|| "the sessions completed no statement in the window".to_owned())
 }
 
 /// Describes sessions that did not sleep while parked: they disturbed other cases.
@@ -55,7 +63,17 @@ fn parked_contradiction(parked: ParkedEvidence) -> Option<String> {
 mod tests {
     use model::ParkedEvidence;
 
-    use super::parked_contradiction;
+    use super::{idle_contradiction, parked_contradiction};
+
+    #[test]
+    fn a_figure_of_nothing_does_not_count() {
+        assert_eq!(idle_contradiction(1), None);
+        assert!(
+            idle_contradiction(0)
+                .unwrap()
+                .contains("completed no statement")
+        );
+    }
 
     #[test]
     fn sessions_that_run_while_parked_are_told_of() {

@@ -5,6 +5,8 @@
 
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use super::holders::Holders;
 use super::kernel_setting::KernelSettings;
 use super::moves::{one_line_says, slow_move};
@@ -129,23 +131,22 @@ fn a_node_that_fills_up_amid_a_move_keeps_what_it_got() {
     }
     let laboratory = Laboratory::new();
     let holders = Holders::start(&laboratory, 64, "memfd", 2);
-    let moving = slow_move(&laboratory, &holders);
+    let mut moving = slow_move(&laboratory, &holders);
     until("a part has moved", || {
         (holders.pages_on(1) >= 512).then_some(())
     });
-    // A file that fills a node which others fill too would have the kernel kill somebody; a pool
-    // of huge pages takes what is there.
-    let taken = KernelSettings::set(
-        ["/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"],
-        "1000000",
-    );
+    // A file that fills a node which others fill at the same time would have the kernel kill
+    // somebody, and a pool of huge pages leaves what is in pieces: all that is to be moved.
+    moving.stop();
+    let full = Full::node(&laboratory, 1, 32);
+    moving.signal(Signal::CONT);
     let ended = moving.finish();
     let moved = holders.pages_on(1);
     assert!((512..16384).contains(&moved), "{moved}");
     assert_eq!(ended.status.code(), Some(6), "{ended:?}");
     let said = format!("{}{}", ended.stdout, ended.stderr);
     assert!(said.contains("found no room"), "{said}");
-    drop(taken);
+    drop(full);
     laboratory.run(&["undo"]).with_code(0);
     assert_eq!(holders.nodes(), "N0=16384 bind:0");
     laboratory.nothing_is_left();
