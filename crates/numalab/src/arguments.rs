@@ -82,7 +82,7 @@ pub(crate) enum Command {
     /// Use the archive to examine them elsewhere: `numalab doctor oracle:ORCL --root
     /// machine.tar.zst`.
     #[command(after_help = "Example: numalab capture machine.tar.zst oracle:ORCL")]
-    Capture(CaptureArguments),
+    Capture(crate::commands::capture::CaptureArguments),
     /// Run a program under a placement and verify it.
     ///
     /// Takes the options of numactl. Did the program get the CPUs and the memory that you
@@ -153,6 +153,13 @@ pub(crate) enum Command {
     /// memory for a while, and watched; `numalab undo` takes the pages back.
     #[command(after_help = "Example: numalab balance postgres:/data --for 300")]
     Balance(crate::commands::balance::BalanceArguments),
+    /// Predict what placements could give a database, without touching it.
+    ///
+    /// How far away would memory be, how much would move, is there room, and what could it give at
+    /// most? The figures are bounds from where memory lies and from latencies: `numalab try` says
+    /// what a placement really gives.
+    #[command(after_help = "Example: numalab predict redis:6379 --to nodes:1+near-cpus")]
+    Predict(crate::commands::predict::PredictArguments),
     /// Try placements on the load that is running now, and take them back.
     ///
     /// What would a placement give this database? Windows of the current placement and of others
@@ -320,21 +327,6 @@ pub(crate) struct DoctorArguments {
     /// Print JSON (numalab.doctor/1).
     #[arg(long)]
     pub json: bool,
-}
-
-/// Options of `numalab capture`.
-#[derive(Debug, Args)]
-pub(crate) struct CaptureArguments {
-    /// Archive to write; `-` for stdout.
-    #[arg(value_name = "FILE.tar.zst", required_unless_present = "script")]
-    pub file: Option<PathBuf>,
-    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
-    /// oracle:SID, cgroup:/PATH or unit:NAME [default: only the machine].
-    pub target: Option<String>,
-    /// Instead print a shell script that prints what `numalab doctor --from` reads, for hosts
-    /// without numalab: sh capture.sh PID > host.txt
-    #[arg(long, conflicts_with_all = ["file", "target"])]
-    pub script: bool,
 }
 
 /// How bad a finding must be for `--fail-on`.

@@ -19,6 +19,7 @@ mod interrupt;
 mod latency_file;
 mod licences;
 mod machine;
+mod measured_latencies;
 mod memory_arguments;
 mod memory_plans;
 mod memory_runs;
@@ -97,6 +98,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Pages(arguments) => commands::pages::run(&arguments),
         Command::Move(arguments) => commands::relocate::run(&arguments),
         Command::Balance(arguments) => commands::balance::run(&arguments),
+        Command::Predict(arguments) => commands::predict::run(&arguments),
         Command::Try(arguments) => commands::try_placement::run(&arguments),
         Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),

@@ -74,11 +74,7 @@ impl CurePlan {
     /// The most that the cure can save of the time of the target's CPUs, 0 to 1: if all of it is
     /// accesses to memory, and these take as long as the distances say. 0 if it saves nothing.
     pub fn gain_at_most(&self) -> f64 {
-        let [before, after] = [&self.before, &self.after].map(|it| it.relative_access);
-        match before > 0.0 {
-            true => (1.0 - after / before).max(0.0),
-            false => 0.0,
-        }
+        (-self.before.cpu_time_change(&self.after)).max(0.0)
     }
 }
 
@@ -101,6 +97,21 @@ pub struct MemoryFigures {
     pub relative_access: f64,
     /// Share of the memory on the node that has most of it, 0 to 1.
     pub fullest_share: f64,
+    /// Mean latency of an access in ns; `None` where latencies were not measured, and in documents
+    /// of older versions.
+    #[serde(default)]
+    pub latency_ns: Option<f64>,
+}
+
+impl MemoryFigures {
+    /// By how much CPU time changes at most from this layout to `after`, as a share of it: if all
+    /// of it is accesses to memory that take as long as the distances say. Below 0 it falls.
+    pub fn cpu_time_change(&self, after: &MemoryFigures) -> f64 {
+        match self.relative_access > 0.0 {
+            true => after.relative_access / self.relative_access - 1.0,
+            false => 0.0,
+        }
+    }
 }
 
 /// Whether a cure is in force.

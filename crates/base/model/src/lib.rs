@@ -29,6 +29,7 @@ mod node_matrix;
 mod pasted;
 mod placement;
 mod pools;
+mod prediction;
 mod residency;
 mod run;
 mod server_kind;
@@ -89,6 +90,7 @@ pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use pasted::{Fetch, GivenCpus, MemoryMoment, PastedPart, PoolMoment, Reading};
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode, PoolReservation, ReservingProcess};
+pub use prediction::{NeededMemory, PredictedPlacement, Prediction};
 pub use residency::{
     ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
     ResidencyMethod, Sampled, SampledShare, SegmentArea, SegmentKind, SegmentResidency, ServerView,

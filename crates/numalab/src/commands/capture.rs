@@ -4,19 +4,34 @@
 use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use linux::{Root, proc_stat};
 use model::exit::ExitCode;
 use model::{ByteSize, counted};
 use residency::InspectError;
 use residency::instances::{self, Member, Target};
 
-use crate::arguments::CaptureArguments;
 use crate::capture::{Manifest, Packer};
 use crate::failure::Failure;
 use crate::output;
 use crate::target;
+
+/// Options of `numalab capture`.
+#[derive(Debug, Args)]
+pub(crate) struct CaptureArguments {
+    /// Archive to write; `-` for stdout.
+    #[arg(value_name = "FILE.tar.zst", required_unless_present = "script")]
+    pub file: Option<PathBuf>,
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME [default: only the machine].
+    pub target: Option<String>,
+    /// Instead print a shell script that prints what `numalab doctor --from` reads, for hosts
+    /// without numalab: sh capture.sh PID > host.txt
+    #[arg(long, conflicts_with_all = ["file", "target"])]
+    pub script: bool,
+}
 
 /// Prints what a capture has on hosts without numalab.
 const SCRIPT: &str = include_str!("../capture/capture.sh");

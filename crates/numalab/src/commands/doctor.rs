@@ -3,26 +3,24 @@
 
 use std::path::{Path, PathBuf};
 
-use experiment::memory;
 use judgement::doctor::{DoctorInput, PostgresSettings};
 use judgement::plan::{diagnose, in_force, measure_rate};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{CpuSet, Diagnosis, Finding, NodeId, Residency, Run, Severity, Topology};
+use model::{Diagnosis, Finding, Residency, Severity, Topology};
 use pasted::Paste;
 use postgresql::Places;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
-use store::Store;
 
 use crate::arguments::{DoctorArguments, FailOn};
 use crate::capture::MachineRoot;
 use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::databases;
 use crate::failure::Failure;
+use crate::measured_latencies::take_latencies;
 use crate::pasted::PastedMachine;
 use crate::sample_seed::SAMPLE_SEED;
-use crate::state_folder::StateFolder;
 use crate::{machine, output, plan_file, target};
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
@@ -151,41 +149,6 @@ fn instances_of(root: &Root, input: &DoctorInput) -> Vec<Residency> {
     }
     seen
 }
-
-/// Takes the latencies that were measured last on this machine, if any were: what firmware says of
-/// distances is often not what they are.
-fn take_latencies(input: &mut DoctorInput) -> Option<()> {
-    // Without a store nothing was measured; one that cannot be read is no reason to say nothing.
-    let path = StateFolder::from_environment().ok()?.store();
-    let run = newest_latencies(&path).ok()??;
-    let machine = run.machine.as_ref()?;
-    let same = |it: &Topology| -> Vec<(NodeId, CpuSet)> {
-        it.nodes.iter().map(|it| (it.id, it.cpus.clone())).collect()
-    };
-    let (host, _) = linux::process::host_and_kernel();
-    let is_this = machine.host == host && same(&machine.topology) == same(&input.topology);
-    // The figures of an emulated machine mean nothing.
-    if is_this && machine.emulated != Some(true) {
-        input.latencies_by = format!("run {} of {}", run.id, run.started_at);
-        input.latencies = memory::latency_result(&[run]).matrix;
-    }
-    Some(())
-}
-
-fn newest_latencies(store: &Path) -> Result<Option<Run>, store::Error> {
-    if !store.exists() {
-        return Ok(None);
-    }
-    let store = Store::open_existing(store)?;
-    let runs = store.history(RUNS_MAX)?;
-    let newest = runs
-        .iter()
-        .find(|run| run.experiment == memory::names::LATENCY);
-    newest.map(|run| store.load(&run.id)).transpose()
-}
-
-/// How many runs are looked through for latencies.
-const RUNS_MAX: usize = 1_000;
 
 /// Looks at what texts say of a machine and of processes on it.
 fn look_at_texts(files: &[PathBuf]) -> Result<(DoctorInput, Diagnosis), Failure> {

@@ -24,6 +24,7 @@ pub(crate) mod latency;
 pub(crate) mod list;
 pub(crate) mod metrics;
 pub(crate) mod pages;
+pub(crate) mod predict;
 pub(crate) mod relocate;
 pub(crate) mod report_page;
 pub(crate) mod run;

@@ -54,6 +54,8 @@ fn a_target_that_waits_to_be_reaped_is_refused_by_every_command() {
             &["inspect", target][..],
             &["inspect", target, "--numa-maps"],
             &["doctor", target],
+            &["predict", target],
+            &["predict", target, "--to", "current"],
             &["move", target, "--to", "0", "--dry-run"],
             &["move", target, "--to", "0"],
             &["capture", &archive, target],

@@ -39,6 +39,7 @@ mod placements;
 mod placing;
 mod pools;
 mod postgres_relations;
+mod predictions;
 mod random_kills;
 mod refused_moves;
 mod residency;

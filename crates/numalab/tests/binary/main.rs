@@ -93,6 +93,7 @@ mod postgres_logins;
 mod postgres_looks;
 mod postgres_relations;
 mod postgres_runs;
+mod predicting;
 mod printed_numbers;
 mod privileges;
 mod process_deaths;

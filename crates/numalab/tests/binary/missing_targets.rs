@@ -17,6 +17,7 @@ fn check(laboratory: &Laboratory, target: &str, code: i32, expected: &[&str]) {
     for words in [
         &["inspect", target][..],
         &["doctor", target],
+        &["predict", target],
         &["move", target, "--to", "0", "--dry-run"],
         &["capture", &archive, target],
     ] {

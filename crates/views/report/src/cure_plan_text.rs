@@ -124,6 +124,7 @@ mod tests {
             remote_share,
             relative_access,
             fullest_share,
+            latency_ns: None,
         };
         let lines = |line: &str| vec![line.to_owned()];
         let plan = CurePlan {

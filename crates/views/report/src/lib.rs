@@ -41,6 +41,7 @@ mod memory_plan;
 mod move_text;
 mod node_table;
 mod pools_text;
+mod predict_text;
 mod ratio;
 mod reading_text;
 mod relations_text;
@@ -141,6 +142,7 @@ pub use pools_text::{
     NeedsDocument, PagesDocument, pages_document, pool_change_sentence, pool_changes_text,
     pool_needs_command, pool_needs_text, pools_text, reservations_text,
 };
+pub use predict_text::{PredictDocument, predict_document, predict_text};
 pub use residency_layout::layout_sentence;
 pub use residency_text::residency_text;
 pub use run_calibration::calibration_text;

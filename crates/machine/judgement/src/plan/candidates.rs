@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::{ByteSize, BytesByNode, MemoryFigures, NodeId, NodeSet};
-use placement::Destination;
+use model::{ByteSize, BytesByNode, MemoryFigures, NeededMemory, NodeId, NodeSet};
+use placement::{Destination, Pattern};
 
 use super::patient::{Layout, Patient};
 use crate::doctor::DoctorInput;
@@ -67,10 +67,7 @@ pub(crate) fn candidates(input: &DoctorInput, patient: &Patient<'_>) -> Candidat
     let mut no_room = Vec::new();
     let (mut with_room, mut without) = (Vec::new(), Vec::new());
     for destination in destinations(patient) {
-        let scopes = scopes(patient, &now, &destination);
-        // To do nothing moves nothing, so that equal figures are no gain.
-        let better = scopes.into_iter().filter(|it| it.is_better(&before, 0));
-        let Some(kind) = better.reduce(Candidate::better) else {
+        let Some(kind) = better_scope(patient, &now, &before, &destination) else {
             continue;
         };
         match lacks_room(input, patient, &now, &kind) {
@@ -102,6 +99,34 @@ pub(crate) fn candidates(input: &DoctorInput, patient: &Patient<'_>) -> Candidat
         (found.best, found.runner_up) = (Some(best), Some(other));
     }
     found
+}
+
+/// The better scope of a cure, if it is better than to do nothing.
+fn better_scope(
+    patient: &Patient<'_>,
+    now: &Layout,
+    before: &MemoryFigures,
+    cure: &Destination,
+) -> Option<Candidate> {
+    let scopes = scopes(patient, now, cure).into_iter();
+    // To do nothing moves nothing, so that equal figures are no gain.
+    let better = scopes.filter(|it| it.is_better(before, 0));
+    better.reduce(Candidate::better)
+}
+
+/// All cures, each in the scope in which the doctor would give it, be it better than to do nothing
+/// or not.
+pub(crate) fn all(patient: &Patient<'_>) -> Vec<Candidate> {
+    let now = patient.layout();
+    let before = patient.figures(&now);
+    let kind = |cure: Destination| {
+        better_scope(patient, &now, &before, &cure).or_else(|| {
+            scopes(patient, &now, &cure)
+                .into_iter()
+                .reduce(Candidate::better)
+        })
+    };
+    destinations(patient).into_iter().filter_map(kind).collect()
 }
 
 /// The better scope of a cure; `None` if it cannot be given.
@@ -142,24 +167,27 @@ fn near(nodes: impl IntoIterator<Item = NodeId>, patient: &Patient<'_>) -> NodeS
     nodes.intersection(&patient.topology.memory_nodes())
 }
 
-fn candidate(
+/// What a destination leads to, for shared memory alone or for all memory.
+pub(crate) fn candidate(
     patient: &Patient<'_>,
     now: &Layout,
     destination: Destination,
     moves_private: bool,
 ) -> Candidate {
-    let nodes = |near_to: NodeSet| match &destination {
-        Destination::Interleave(Some(nodes)) => nodes.clone(),
-        _ => near(near_to.iter(), patient),
+    let place = |bytes: &mut BytesByNode, near_to: &NodeSet| {
+        // Without memory near these CPUs, it stays where it is.
+        if let Ok(pattern) = destination.pattern(patient.topology, near_to) {
+            *bytes = by_pattern(bytes, &pattern);
+        }
     };
-    let of_shared = nodes(patient.nodes_used());
+    let of_shared = patient.nodes_used();
     let mut layout = now.clone();
     for bytes in &mut layout.shared {
-        *bytes = evenly(bytes, &of_shared);
+        place(bytes, &of_shared);
     }
     if moves_private {
         for (bytes, user) in layout.private.iter_mut().zip(&patient.users) {
-            *bytes = evenly(bytes, &nodes(user.runs_on.keys().copied().collect()));
+            place(bytes, &user.runs_on.keys().copied().collect());
         }
     }
     let parts = |layout: &Layout| -> Vec<BytesByNode> {
@@ -184,19 +212,17 @@ fn candidate(
     }
 }
 
-/// These bytes, evenly over the nodes.
-fn evenly(bytes: &BytesByNode, nodes: &NodeSet) -> BytesByNode {
+/// These bytes, over the nodes as a pattern says.
+fn by_pattern(bytes: &BytesByNode, pattern: &Pattern) -> BytesByNode {
     let all: u64 = bytes.values().sum();
-    let count = nodes.len() as u64;
-    if count == 0 || all == 0 {
-        return bytes.clone();
+    let count = pattern.len() as u64;
+    let mut placed = BytesByNode::new();
+    for at in 0..count {
+        let part = all / count + u64::from(at < all % count);
+        *placed.entry(pattern.node_of(at)).or_default() += part;
     }
-    let share = |(at, node): (usize, NodeId)| {
-        let rest = u64::from((at as u64) < all % count);
-        (node, all / count + rest)
-    };
-    let even = nodes.iter().enumerate().map(share);
-    even.filter(|(_, bytes)| *bytes > 0).collect()
+    placed.retain(|_, bytes| *bytes > 0);
+    placed
 }
 
 /// Bytes that leave their node.
@@ -208,13 +234,13 @@ fn leaving(now: &BytesByNode, then: &BytesByNode) -> u64 {
     left.sum()
 }
 
-/// Says which node lacks room for it, if one does.
-fn lacks_room(
+/// What must be free, by page size and node.
+pub(crate) fn needs(
     input: &DoctorInput,
     patient: &Patient<'_>,
     now: &Layout,
-    candidate: &Candidate,
-) -> Option<String> {
+    then: &Layout,
+) -> Vec<NeededMemory> {
     let small = linux::process::page_bytes();
     let mut more: BTreeMap<(u64, NodeId), i128> = BTreeMap::new();
     let mut count = |page_bytes: u64, now: &BytesByNode, then: &BytesByNode| {
@@ -226,30 +252,45 @@ fn lacks_room(
         }
     };
     let segments = patient.segments.iter();
-    let then = candidate.layout.shared.iter();
-    for ((segment, now), then) in segments.zip(&now.shared).zip(then) {
-        count(segment.page_bytes.unwrap_or(small), now, then);
+    for ((segment, now), placed) in segments.zip(&now.shared).zip(&then.shared) {
+        count(segment.page_bytes.unwrap_or(small), now, placed);
     }
-    for (now, then) in now.private.iter().zip(&candidate.layout.private) {
-        count(small, now, then);
+    for (now, placed) in now.private.iter().zip(&then.private) {
+        count(small, now, placed);
     }
-    more.into_iter().find_map(|((page_bytes, node), more)| {
-        let needed = u64::try_from(more).ok().filter(|bytes| *bytes > 0)?;
-        let room = match page_bytes == small {
+    let need = |((page_bytes, node), more)| {
+        let bytes = u64::try_from(more).ok().filter(|bytes| *bytes > 0)?;
+        let room_bytes = match page_bytes == small {
             true => input.room.get(&node).copied(),
             false => input.free_huge_bytes(node, page_bytes),
-        }?;
-        let pages = match page_bytes == small {
-            true => String::new(),
-            false => format!(" in huge pages of {}", ByteSize(page_bytes)),
         };
-        (needed > room).then(|| {
-            format!(
-                "{} would need {}{pages} on node {node}, which has room for {}",
-                candidate.destination,
-                ByteSize(needed),
-                ByteSize(room)
-            )
+        Some(NeededMemory {
+            node,
+            huge_page_bytes: (page_bytes != small).then_some(page_bytes),
+            bytes,
+            room_bytes,
         })
-    })
+    };
+    more.into_iter().filter_map(need).collect()
+}
+
+/// Says which node lacks room for it, if one does.
+fn lacks_room(
+    input: &DoctorInput,
+    patient: &Patient<'_>,
+    now: &Layout,
+    candidate: &Candidate,
+) -> Option<String> {
+    let mut needs = needs(input, patient, now, &candidate.layout).into_iter();
+    let need = needs.find(NeededMemory::lacks_room)?;
+    let pages = need.huge_page_bytes.map_or(String::new(), |bytes| {
+        format!(" in huge pages of {}", ByteSize(bytes))
+    });
+    Some(format!(
+        "{} would need {}{pages} on node {}, which has room for {}",
+        candidate.destination,
+        ByteSize(need.bytes),
+        need.node,
+        ByteSize(need.room_bytes.unwrap_or(0))
+    ))
 }

@@ -104,6 +104,11 @@ impl<'a> Patient<'a> {
         self.latencies.is_some()
     }
 
+    /// The latency of an access in ns, if it is known.
+    fn latency_ns(&self, from: NodeId, to: NodeId) -> Option<f64> {
+        self.latencies?.value(from, to)
+    }
+
     /// The distance of an access, as a multiple of a local one: by latencies, of the nearest memory
     /// of that node.
     fn distance(&self, from: NodeId, to: NodeId) -> f64 {
@@ -168,6 +173,7 @@ struct Sums {
     all: f64,
     remote: f64,
     distance: f64,
+    ns: Option<f64>,
 }
 
 impl Sums {
@@ -179,6 +185,8 @@ impl Sums {
             for (from, share) in used_from {
                 self.distance += bytes * share * patient.distance(*from, *to);
                 self.remote += bytes * share * f64::from(u8::from(from != to));
+                let ns = patient.latency_ns(*from, *to);
+                self.ns = ns.map(|ns| self.ns.unwrap_or(0.0) + bytes * share * ns);
             }
         }
     }
@@ -189,6 +197,7 @@ impl Sums {
             remote_share: self.remote / all,
             relative_access: self.distance / all,
             fullest_share: self.by_node.values().copied().fold(0.0, f64::max) / all,
+            latency_ns: self.ns.map(|ns| ns / all),
         }
     }
 }

@@ -14,9 +14,9 @@ use super::patient::Patient;
 use crate::doctor::DoctorInput;
 use crate::findings::of_doctor;
 
-const GIB: u64 = 1 << 30;
+pub(super) const GIB: u64 = 1 << 30;
 
-fn bytes(gib: &[(u32, u64)]) -> BytesByNode {
+pub(super) fn bytes(gib: &[(u32, u64)]) -> BytesByNode {
     gib.iter()
         .map(|(node, it)| (NodeId(*node), it * GIB))
         .collect()
@@ -24,7 +24,7 @@ fn bytes(gib: &[(u32, u64)]) -> BytesByNode {
 
 /// A machine with nodes of two CPUs and 64 GiB, half of it free: four in a row, one hop 16, two
 /// hops 22.
-fn machine() -> DoctorInput {
+pub(super) fn machine() -> DoctorInput {
     let node = |id: u32| Node {
         id: NodeId(id),
         cpus: format!("{}-{}", 2 * id, 2 * id + 1).parse().unwrap(),
@@ -62,7 +62,12 @@ fn machine() -> DoctorInput {
 }
 
 /// One process with these CPUs, allowed nodes, and private memory.
-fn with_process(input: &mut DoctorInput, cpus: &str, allowed: &str, private: &[(u32, u64)]) {
+pub(super) fn with_process(
+    input: &mut DoctorInput,
+    cpus: &str,
+    allowed: &str,
+    private: &[(u32, u64)],
+) {
     let residency = input.residency.get_or_insert_with(|| Residency {
         target: "redis:6379".to_owned(),
         memory_nodes: "0-3".parse().unwrap(),
@@ -118,7 +123,7 @@ fn with_process(input: &mut DoctorInput, cpus: &str, allowed: &str, private: &[(
     });
 }
 
-fn with_segment(input: &mut DoctorInput, gib: &[(u32, u64)], page_bytes: u64) {
+pub(super) fn with_segment(input: &mut DoctorInput, gib: &[(u32, u64)], page_bytes: u64) {
     let residency = input.residency.as_mut().unwrap();
     residency.layout = model::Layout::Default;
     residency.segments.push(SegmentResidency {
