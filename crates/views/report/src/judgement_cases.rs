@@ -5,12 +5,15 @@
 
 use std::cmp::Ordering;
 
-use model::{Case, Run, Trial};
+use model::{Case, Metric, Run, Trial};
 use stats::{Interval, Rank};
 
 use crate::confidence::CONFIDENCE;
 use crate::control::Control;
-use crate::ratio::{Ratio, bare_ratio, baseline_index, is_emulated, is_load_sweep, ratio, verdict};
+use crate::explanation_cost::cpu_ns_per_read;
+use crate::ratio::{
+    Ratio, bare_ratio, baseline_index, is_emulated, is_load_sweep, ratio, ratio_of, verdict,
+};
 use crate::run_outcome::Standing;
 use crate::verdict::Verdict;
 
@@ -60,6 +63,9 @@ pub struct Comparison {
     /// The ratio of the medians of imported figures that have no interval. It does not determine a
     /// winner.
     pub bare_ratio: Option<f64>,
+    /// CPU time per logical read, as a multiple of the baseline's, with its interval: below 1 is
+    /// less. Placement shows in it, and other programs hardly do.
+    pub cost: Option<Ratio>,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -128,6 +134,7 @@ pub(crate) fn compare(run: &Run) -> Vec<Comparison> {
                 ratio,
                 bare_ratio: bare_ratio(run, &run.cases[case_index], &run.cases[baseline])
                     .filter(|_| ratio.is_none()),
+                cost: cost(run, case_index, baseline),
                 verdict: match ratio {
                     _ if is_emulated(run) => Verdict::Emulated,
                     Some(it) => verdict(run.metric, it),
@@ -136,6 +143,13 @@ pub(crate) fn compare(run: &Run) -> Vec<Comparison> {
             }
         })
         .collect()
+}
+
+/// Returns the ratio of CPU times per logical read.
+pub(crate) fn cost(run: &Run, case: usize, baseline: usize) -> Option<Ratio> {
+    let (case, baseline) = (&run.cases[case], &run.cases[baseline]);
+    let is_known = !is_emulated(run) && run.metric == Metric::LogicalReadsPerSecond;
+    is_known.then(|| ratio_of(run, case, baseline, cpu_ns_per_read))?
 }
 
 fn valid_values(case: &Case) -> Vec<f64> {

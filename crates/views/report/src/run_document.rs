@@ -115,6 +115,10 @@ struct ComparisonDocument {
     /// Smallest detectable difference: the interval excludes any larger difference from 1, in
     /// either direction.
     difference_below: Option<f64>,
+    /// The same for CPU time per logical read, of which less is better.
+    cost_ratio: Option<f64>,
+    cost_low: Option<f64>,
+    cost_high: Option<f64>,
     verdict: &'static str,
 }
 
@@ -261,6 +265,9 @@ fn comparison(comparison: &Comparison) -> ComparisonDocument {
         high: ratio.map(|it| it.interval.high),
         confidence: ratio.map(|it| it.interval.confidence),
         difference_below: ratio.map(Ratio::difference_below),
+        cost_ratio: comparison.cost.map(|it| it.ratio),
+        cost_low: comparison.cost.map(|it| it.interval.low),
+        cost_high: comparison.cost.map(|it| it.interval.high),
         verdict: comparison.verdict.word(),
     }
 }

@@ -2,11 +2,14 @@
 
 use model::{Measured, Run, RunStatus, Trial, counted};
 
-use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH};
+use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH, cost};
 use crate::ratio::{baseline_index, is_emulated};
-use crate::run_figures::decimals;
+use crate::run_figures::{RatioText, decimals};
 use crate::run_load_profile::CaseTotals;
+use crate::verdict_words::name;
 
+/// Maximum number of costs listed; the rest are counted.
+const COSTS_LISTED: usize = 8;
 /// Share of DB time from which unaccounted time causes a warning.
 const UNACCOUNTED_SHARE: f64 = 0.05;
 
@@ -26,7 +29,9 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
     for case in &run.cases {
         warnings.extend(time_warning(&case.plan.name, &CaseTotals::of(case)));
     }
-    warnings.extend(busy_warning(run));
+    let busy = busy_warning(run);
+    let costs = busy.as_ref().and_then(|_| costs(run));
+    warnings.extend(busy.into_iter().chain(costs));
     warnings.extend(calibration_warning(run));
     warnings
 }
@@ -141,6 +146,28 @@ pub(crate) fn busy_warning(run: &Run) -> Option<String> {
         counted(all, "trial"),
         counted(most, "CPU")
     ))
+}
+
+/// Says of a busy run what it still tells: CPU time per read.
+fn costs(run: &Run) -> Option<String> {
+    let baseline = baseline_index(run)?;
+    let others = (0..run.cases.len()).filter(|index| *index != baseline);
+    let costs = others.filter_map(|index| {
+        let RatioText { ratio, low, high } = RatioText::of(cost(run, index, baseline)?);
+        let case = name(&run.cases[index].plan.name);
+        Some(format!("{case} {ratio} times [{low} to {high}]"))
+    });
+    let mut costs: Vec<String> = costs.collect();
+    let more = costs.len().saturating_sub(COSTS_LISTED);
+    costs.truncate(COSTS_LISTED);
+    costs.extend((more > 0).then(|| format!("and {more} more")));
+    (!costs.is_empty()).then(|| {
+        format!(
+            "CPU time per read, which other programs hardly change, compared with {}: {}",
+            name(&run.baseline),
+            costs.join(", ")
+        )
+    })
 }
 
 /// Returns the CPUs that others used during the windows of a trial, steal time included.

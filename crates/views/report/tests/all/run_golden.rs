@@ -153,7 +153,7 @@ fn the_document_of_an_emulated_machine_has_no_ratio_and_no_rank() {
     let expected = json!([{
         "baseline": "binding", "case": "caging",
         "ratio": null, "low": null, "high": null, "confidence": null, "difference_below": null,
-        "verdict": "emulated",
+        "cost_ratio": null, "cost_low": null, "cost_high": null, "verdict": "emulated",
     }]);
     assert_eq!(document["comparisons"], expected);
     assert_eq!(document["cases"][0]["rank"], json!(null));
