@@ -47,6 +47,8 @@ pub(crate) fn run(
                 return;
             };
             match run_one(test, &folder.join(number.to_string()), interrupt) {
+                // It was killed: that is no result.
+                Ok(_) if interrupt.signal().is_some() => return,
                 Ok(checked) => hear(test, checked),
                 Err(error) => *failure.lock().expect("no worker panics with it") = Some(error),
             }

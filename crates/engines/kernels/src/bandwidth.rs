@@ -3,13 +3,13 @@
 
 use std::thread;
 
-use linux::{Root, affinity};
-use model::{CpuId, CpuSet, MeasurementEvidence, StreamKernel};
+use linux::Root;
+use model::{CpuId, MeasurementEvidence, StreamKernel};
 
 use crate::Error;
 use crate::contradictions::contradictions;
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
-use crate::placed_thread::{Watch, join};
+use crate::placed_thread::{Watch, bind_to, join};
 use crate::simd::Simd;
 use crate::start_line::StartLine;
 use crate::stream::{CHUNK_BYTES, Stream, StreamWindow};
@@ -159,7 +159,7 @@ fn stream_on(
     root: &Root,
 ) -> Result<ThreadResult, Error> {
     let prepared = (|| {
-        affinity::bind_this_thread(&CpuSet::of(thread.cpu))?;
+        bind_to(thread.cpu)?;
         PlacedMemory::make(root, plan.bytes_per_thread, &thread.nodes, plan.pages)
     })();
     let mut memory = match prepared {

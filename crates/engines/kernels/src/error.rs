@@ -37,6 +37,14 @@ pub enum Error {
         /// Name of the requested page kind.
         kind: &'static str,
     },
+    /// A thread cannot run on a CPU (sched_setaffinity(2), `EINVAL`).
+    #[error("CPU {cpu} is offline or may not be used: {cause}")]
+    NoCpu {
+        /// The CPU.
+        cpu: CpuId,
+        /// The error of the system call.
+        cause: linux::SystemCallError,
+    },
     /// A CPU did not respond in a cache-line transfer.
     #[error("CPU {cpu} does not respond: it is offline or busy")]
     NoAnswer {
@@ -59,7 +67,7 @@ impl Error {
         match self {
             Error::SystemCall(error) => error.is_permission(),
             Error::Evidence(error) => error.is_permission(),
-            Error::NoMemory { cause, .. } => cause.is_permission(),
+            Error::NoMemory { cause, .. } | Error::NoCpu { cause, .. } => cause.is_permission(),
             _ => false,
         }
     }

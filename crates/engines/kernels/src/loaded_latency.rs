@@ -4,15 +4,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use linux::{Root, affinity};
-use model::{CpuSet, MeasurementEvidence, StreamKernel};
+use linux::Root;
+use model::{MeasurementEvidence, StreamKernel};
 
 use crate::Error;
 use crate::bandwidth::{BYTES_PER_THREAD_MIN, StreamThread};
 use crate::cell::{CellMeasurement, CellPlan, measure_cell_between};
 use crate::contradictions::contradictions;
 use crate::placed_memory::{PageChoice, PlacedMemory};
-use crate::placed_thread::{Watch, join};
+use crate::placed_thread::{Watch, bind_to, join};
 use crate::simd::Simd;
 use crate::stream::Stream;
 use crate::timer::Timer;
@@ -161,7 +161,7 @@ fn load_on(
     is_over: &AtomicBool,
     root: &Root,
 ) -> Result<MeasurementEvidence, Error> {
-    affinity::bind_this_thread(&CpuSet::of(thread.cpu))?;
+    bind_to(thread.cpu)?;
     let mut memory = PlacedMemory::make(root, plan.bytes_per_thread, &thread.nodes, plan.pages)?;
     let address = memory.address();
     let stream = Stream::with_chunk(memory.words_mut(), plan.kernel, plan.simd, BLOCK_BYTES);

@@ -19,7 +19,7 @@ pub(crate) fn on_cpu<T: Send>(
 ) -> Result<T, Error> {
     thread::scope(|scope| {
         let bound = || {
-            affinity::bind_this_thread(&CpuSet::of(cpu))?;
+            bind_to(cpu)?;
             work()
         };
         let thread = thread::Builder::new().spawn_scoped(scope, bound);
@@ -29,6 +29,14 @@ pub(crate) fn on_cpu<T: Send>(
         })?;
         join(cpu, thread)
     })
+}
+
+/// Binds this thread to a CPU.
+///
+/// # Errors
+/// When the CPU is offline or forbidden.
+pub(crate) fn bind_to(cpu: CpuId) -> Result<(), Error> {
+    affinity::bind_this_thread(&CpuSet::of(cpu)).map_err(|cause| Error::NoCpu { cpu, cause })
 }
 
 /// Returns the result of a thread; a panic becomes an error that names the CPU.
@@ -115,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_cpu_that_does_not_exist_and_a_panic_are_errors() {
-        assert!(on_cpu(CpuId(8000), || Ok(())).is_err());
+        let error = on_cpu(CpuId(8000), || Ok(())).unwrap_err().to_string();
+        assert!(error.starts_with("CPU 8000 is offline or "), "{error}");
         let cpu = affinity::of_this_thread().unwrap().first().unwrap();
         let error = on_cpu(cpu, || -> Result<(), _> { panic!("a test") }).unwrap_err();
         assert!(error.to_string().contains("it panicked"), "{error}");

@@ -166,8 +166,9 @@ fn a_cpu_that_goes_offline_meanwhile_is_named() {
     let run = laboratory.document(&["show", "last", "--json"]);
     for case in run["cases"].as_array().unwrap() {
         let trials = case["trials"].as_array().unwrap().iter();
+        let reasons: Vec<_> = trials.clone().map(|trial| &trial["reason"]).collect();
         let (valid, lost): (Vec<_>, Vec<_>) = trials.partition(|trial| trial["valid"] == true);
-        assert!(!valid.is_empty() && !lost.is_empty(), "{case:#}");
+        assert!(!valid.is_empty() && !lost.is_empty(), "{reasons:#?}");
         for trial in valid {
             let used = &trial["evidence"]["measurements"][0]["cpus_used"];
             assert_eq!(used, "2", "{case:#}");
@@ -177,6 +178,6 @@ fn a_cpu_that_goes_offline_meanwhile_is_named() {
             reason.contains("CPU 2") || reason.contains("requested 2")
         };
         // Before, a busy machine may have disturbed others.
-        assert!(lost.last().is_some_and(names_it), "{case:#}");
+        assert!(lost.last().is_some_and(names_it), "{reasons:#?}");
     }
 }
