@@ -345,7 +345,8 @@ impl<'l> UnderWay<'l> {
     }
 
     /// Kills a process of a trial, so much later than it is found, until a trial has failed of it:
-    /// on a busy machine the trial may be over by then.
+    /// on a busy machine the trial may be over by then, or its failure not be stored yet, so more
+    /// than one may fail.
     pub(crate) fn kill_in_a_trial(&mut self, later: Duration, find: impl Fn(&mut Self) -> u32) {
         let store = self.laboratory.store();
         let newest = || until("the store is read", || newest_run(&store));

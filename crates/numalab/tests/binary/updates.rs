@@ -82,7 +82,7 @@ fn reason_after(harm: impl Fn(&Laboratory, &mut UnderWay<'_>)) -> String {
         .iter()
         .filter(|trial| trial["outcome"] == "failed")
         .collect();
-    assert_eq!(failed.len(), 1, "{case:#}");
+    assert!(!failed.is_empty(), "{case:#}");
     laboratory.nothing_is_left();
     failed[0]["reason"].as_str().unwrap().to_owned()
 }

@@ -106,8 +106,15 @@ impl InstanceWorkload {
         let order = self.launcher.order_of(case, work, &prepared, seed, task);
         let mut running = match self.launcher.start(&order) {
             Ok(running) => running,
-            // An instance that dies early may be gone before it reads its order.
-            Err(error) => return take(error.into(), &prepared.groups).map(|_| ()),
+            // An instance that dies early may be gone before it reads its order. Ctrl-C ends one
+            // that is being started, too, and this process may learn of it a moment later.
+            Err(error) => {
+                std::thread::sleep(LOOK_EVERY);
+                return match cancel.is_cancelled() {
+                    true => Err(WorkloadError::Cancelled),
+                    false => take(error.into(), &prepared.groups).map(|_| ()),
+                };
+            }
         };
         let result = loop {
             if cancel.is_cancelled() {
