@@ -10,6 +10,7 @@ mod checkpoint;
 mod column_sum;
 mod content;
 mod coordinator;
+mod emulated_cost;
 mod error;
 mod failure;
 mod handicap;
@@ -53,8 +54,8 @@ pub use error::Error;
 pub use instance_process::run as run_instance;
 pub use layout::BLOCK_BYTES;
 pub use order::{
-    BlockWord, Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role,
-    SessionOrder, Taken, Task, TicketWord, Turns, WindowReport,
+    BlockWord, Commands, CostOrder, CostRow, InstanceCommand, InstanceOrder, InstanceReport,
+    PhaseWord, Role, SessionOrder, Taken, Task, TicketWord, Turns, WindowReport,
 };
 pub use process_name::ProcessName;
 pub use scratch_segment::{CHANGES, ScratchSegment};
