@@ -14,6 +14,7 @@ mod emulated_cost;
 mod error;
 mod failure;
 mod handicap;
+mod held_counter;
 mod histogram;
 mod hold;
 mod instance;
@@ -51,6 +52,7 @@ mod writer;
 pub use cage::QUANTUM_NS;
 pub use coordinator::{Coordinator, Running};
 pub use error::Error;
+pub use held_counter::HeldCounter;
 pub use instance_process::run as run_instance;
 pub use layout::BLOCK_BYTES;
 pub use order::{

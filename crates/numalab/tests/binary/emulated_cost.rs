@@ -3,10 +3,12 @@
 //!
 //! Tests of experiment, instance, report.
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
+use crate::patience::until;
 
 const LABEL: &str = "emulated cost";
 const ONE: &str = "[sga]\ncache = \"1MiB\"\n[load]\nsessions = 1\nwork-unit = 4";
@@ -84,4 +86,34 @@ fn the_command_line_has_it_too_and_a_table_that_fits_no_machine_is_refused() {
         &[&path],
         &["emulated-cost applies only to logical reads", "hint: "],
     );
+}
+
+#[test]
+fn the_reads_of_a_held_instance_are_what_try_counts() {
+    let laboratory = Laboratory::new();
+    let one = ExperimentFile::new("one", SMALL).case("one", "emulated-cost = \"5000 5000\"");
+    let path = laboratory.file("held.toml", one.text());
+    let mut held = laboratory.start(&["run", &path, "--hold", "one", "--json"]);
+    let document: Value = until("the document", || {
+        assert!(!held.has_ended(), "it was not held: {}", held.stderr());
+        serde_json::from_str(&held.stdout()).ok()
+    });
+    let pid = document["instance_pid"].to_string();
+    let words = ["try", &pid, "--to", "current", "--by", "cost", "--json"];
+    let tried = laboratory.document(&[&words[..], &["--window", "1", "--for", "20"]].concat());
+    assert_eq!(tried["unit"], "logical read");
+    assert!(tried["notes"].to_string().contains(LABEL), "{tried:#}");
+    let windows = tried["windows"].as_array().unwrap();
+    assert!(!windows.is_empty(), "{tried:#}");
+    for window in windows {
+        // A read costs 5 µs at least; others on this machine only make it longer.
+        let figure = |key: &str| window[key].as_f64().unwrap();
+        let ns = 1e9 * figure("cpu_s") / figure("work");
+        assert!((4_000.0..50_000.0).contains(&ns), "{ns} ns: {window}");
+    }
+    held.signal(Signal::INT);
+    held.finish().with_code(0);
+    let ended = laboratory.run(&["try", &pid, "--to", "current"]);
+    ended.with_code(2).says(&["no process of"]);
+    laboratory.nothing_is_left();
 }

@@ -3,12 +3,15 @@
 //!
 //! Tests of experiment, instance.
 
+use rustix::process::Signal;
 use serde_json::Value;
 use testing::not_run::say;
 
 use super::cures::nodes;
+use super::kernel_setting::pages_stay_where_they_are;
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::Laboratory;
+use crate::patience::until;
 
 /// The cost of a local read, and what each node on the way adds: so much that the time of the read
 /// itself hardly matters, ns.
@@ -84,4 +87,50 @@ fn agrees(run: &Value, nodes: usize) -> bool {
     [("far", cost(0, last)), ("spread", mean)]
         .into_iter()
         .all(of_case)
+}
+
+#[test]
+fn try_finds_what_the_table_gives_and_predict_bounds_it() {
+    let Some(nodes) = nodes("try_finds_what_the_table_gives_and_predict_bounds_it") else {
+        return;
+    };
+    let (experiment, table) = experiment(nodes);
+    let last = nodes - 1;
+    let far = format!("allocation = \"prefer:{last}\"\n{table}");
+    let experiment = experiment.case("local", &far);
+    let laboratory = Laboratory::new();
+    let _settings = pages_stay_where_they_are();
+    let path = laboratory.file("cost.toml", experiment.text());
+    let mut held = laboratory.start(&["run", &path, "--hold", "local", "--json"]);
+    let document: Value = until("the document", || {
+        assert!(!held.has_ended(), "it was not held: {}", held.stderr());
+        serde_json::from_str(&held.stdout()).ok()
+    });
+    assert!(document["emulated_cost"].is_object(), "{document}");
+    let pid = document["instance_pid"].to_string();
+    let predicted = laboratory.document(&["predict", &pid, "--to", "0", "--json"]);
+    let words = ["try", &pid, "--to", "0", "--by", "cost", "--json"];
+    let short = ["--window", "1", "--for", "200", "--seed", "7"];
+    let tried = laboratory.document(&[&words[..], &short].concat());
+    let found = &tried["placements"][0];
+    let figure = |key: &str| found[key].as_f64().unwrap_or_else(|| panic!("{tried:#}"));
+    let (ratio, low, high) = (figure("ratio"), figure("ratio_low"), figure("ratio_high"));
+    let by_table = cost(0, last) / cost(0, 0);
+    say(&format!(
+        "try: {ratio:.3} ({low:.3} to {high:.3}), at most {by_table:.3} by the table"
+    ));
+    assert_eq!(found["verdict"], "better");
+    // The time of the read itself makes it a little less.
+    assert!(low <= by_table && high >= 0.8 * by_table, "{tried:#}");
+    let notes = tried["notes"].to_string();
+    assert!(notes.contains("emulated cost"), "{notes}");
+    // The firmware's distances know nothing of the table; only what they say of the memory is.
+    let after = &predicted["placements"][0]["after"];
+    assert!(
+        after["remote_share"].as_f64().unwrap() < 0.2,
+        "{predicted:#}"
+    );
+    held.signal(Signal::INT);
+    held.finish().with_code(0);
+    laboratory.nothing_is_left();
 }
