@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use experiment::{COST_EXPECTED, CostTable};
 
 /// Options of `numalab run`.
 #[derive(Debug, Args)]
@@ -33,6 +34,11 @@ pub(crate) struct RunArguments {
     /// With --hold: keep the sessions idle instead of running.
     #[arg(long, requires = "hold")]
     pub idle: bool,
+    /// Emulated cost: make every read of a block cost this by a table in ns, such as "0 2000" for
+    /// local and remote reads, or a row for each node ("0 2000; 2000 0"). To test placements
+    /// against a known truth; the figures say nothing about hardware.
+    #[arg(long, value_name = "TABLE", requires = "experiment", value_parser = emulated_cost)]
+    pub emulated_cost: Option<CostTable>,
     /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
     /// host [default: measured in a virtual machine, else as the kernel reports].
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
@@ -81,4 +87,11 @@ pub(crate) struct RunArguments {
     /// Print JSON (numalab.run/1; numalab.runs/1 for several experiments).
     #[arg(long)]
     pub json: bool,
+}
+
+/// Parses a table of emulated costs.
+fn emulated_cost(text: &str) -> Result<CostTable, String> {
+    CostTable::parse(text)
+        .flatten()
+        .ok_or_else(|| format!("expected {COST_EXPECTED}"))
 }

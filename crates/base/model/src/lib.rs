@@ -10,6 +10,7 @@ mod caches;
 mod command_work;
 mod counted;
 mod cure_plan;
+mod emulated_cost;
 mod error;
 mod event;
 mod evidence;
@@ -60,6 +61,7 @@ pub use caches::{
 pub use command_work::{Between, CommandServer, CommandWork, NumberPlace};
 pub use counted::{counted, cpu_words, node_words};
 pub use cure_plan::{CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure, PlanFile};
+pub use emulated_cost::EmulatedCost;
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, NodeId, NodeSet};
+use crate::{CpuSet, EmulatedCost, NodeId, NodeSet};
 
 /// Where processes may run and where their memory may lie.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,6 +130,10 @@ pub struct LoadPlan {
     /// known size, to test whether it is detected.
     #[serde(default, skip_serializing_if = "is_none_of_it")]
     pub handicap_pct: f64,
+    /// What a read costs by the nodes of session and block: an emulated cost, which says nothing
+    /// about hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated_cost: Option<EmulatedCost>,
     /// Rows per statement; `None`: determined by calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_unit: Option<u32>,

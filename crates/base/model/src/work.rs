@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
-    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, PageKind, Placement, ServerKind, SessionLoad,
-    SgaPlan, StreamKernel,
+    Allocation, CommandWork, CpuId, CpuSet, EmulatedCost, LoadPlan, PageKind, Placement,
+    ServerKind, SessionLoad, SgaPlan, StreamKernel,
 };
 
 /// One case as requested: everything a workload needs to execute a trial of it.
@@ -40,6 +40,11 @@ impl CasePlan {
             Work::OwnMemory(work) => Some(&work.instance),
             _ => None,
         }
+    }
+
+    /// What its reads cost by a table, if they do.
+    pub fn emulated_cost(&self) -> Option<&EmulatedCost> {
+        self.instance()?.load.emulated_cost.as_ref()
     }
 
     /// CPUs that it keeps busy at once, as far as known: the number of sessions that run at once,

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::block::Row;
+use crate::emulated_cost::ReadCost;
 use crate::layout::{Block, BlockId, Bucket, BufferState, NO_BLOCK, NONE, WaitEvent};
 use crate::replacement::USAGE_MAX;
 use crate::sga::Sga;
@@ -48,6 +49,8 @@ pub(crate) struct Reader<'m> {
     pub updated_keys: u64,
     /// Counts and times of named waits.
     pub waits: WaitClock,
+    /// What each read costs beside its own time.
+    pub cost: Option<ReadCost<'m>>,
 }
 
 impl<'m> Reader<'m> {
@@ -68,6 +71,7 @@ impl<'m> Reader<'m> {
             rows_updated: 0,
             updated_keys: 0,
             waits,
+            cost: None,
         }
     }
 
@@ -118,6 +122,9 @@ impl<'m> Reader<'m> {
     #[inline]
     fn pinned(&mut self, buffer: u32) -> Pinned<'m> {
         self.logical_reads += 1;
+        if let Some(cost) = &mut self.cost {
+            cost.charge(buffer);
+        }
         let block = &self.sga.blocks[buffer as usize];
         Pinned { buffer, block }
     }

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use crate::Error;
+use crate::held_counter::Published;
 use crate::instance::Instance;
 use crate::order::{InstanceReport, Report};
 use crate::sessions::Sessions;
 
-/// How often the instance checks that its sessions are alive.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the instance checks that its sessions are alive, and counts what they have read: a
+/// hundredth of a second, so that readers who look once a second are not misled.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Reports its processes, and stays up until the coordinator ends them.
 ///
@@ -19,6 +21,7 @@ pub(crate) fn run(
     sessions: &mut Sessions,
     report: &mut Report<'_>,
 ) -> Result<(), Error> {
+    let counter = Published::new(instance.order.work.load.emulated_cost.is_some())?;
     report(InstanceReport::Held {
         instance_pid: std::process::id(),
         session_pids: sessions.pids(),
@@ -26,6 +29,7 @@ pub(crate) fn run(
     })?;
     loop {
         std::thread::sleep(LOOK_EVERY);
+        counter.write(instance);
         sessions.check_alive(&instance.sga)?;
     }
 }

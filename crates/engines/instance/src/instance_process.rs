@@ -19,7 +19,9 @@ use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
 use crate::sga_layout::{Content, SgaLayout, SgaSize};
 use crate::storage::Storage;
-use crate::{Error, calibration, hold, loader, own_memory, scan, sga_memory, trial, windows};
+use crate::{
+    Error, calibration, emulated_cost, hold, loader, own_memory, scan, sga_memory, trial, windows,
+};
 
 /// Timeout for sessions to attach; generous, since emulated machines are slow.
 const ATTACH_WITHIN: Duration = Duration::from_secs(120);
@@ -189,6 +191,10 @@ fn start_sessions(
 ) -> Result<Sessions, Error> {
     let cpus_of_pools = cpus_of_pools(&instance.root, &instance.order.work.sga.allocation)?;
     let layout = instance.sga.layout;
+    let cost = instance.order.work.load.emulated_cost.as_ref();
+    let cost = cost
+        .map(|cost| emulated_cost::prepare(instance, cost))
+        .transpose()?;
     let orders: Vec<SessionOrder> = (0..layout.processes())
         .map(|session| SessionOrder {
             parent_pid: std::process::id(),
@@ -204,6 +210,7 @@ fn start_sessions(
             layout,
             ticket,
             own_part,
+            cost: cost.clone(),
             data: instance
                 .storage
                 .as_ref()

@@ -10,9 +10,11 @@ mod checkpoint;
 mod column_sum;
 mod content;
 mod coordinator;
+mod emulated_cost;
 mod error;
 mod failure;
 mod handicap;
+mod held_counter;
 mod histogram;
 mod hold;
 mod instance;
@@ -50,11 +52,12 @@ mod writer;
 pub use cage::QUANTUM_NS;
 pub use coordinator::{Coordinator, Running};
 pub use error::Error;
+pub use held_counter::HeldCounter;
 pub use instance_process::run as run_instance;
 pub use layout::BLOCK_BYTES;
 pub use order::{
-    BlockWord, Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role,
-    SessionOrder, Taken, Task, TicketWord, Turns, WindowReport,
+    BlockWord, Commands, CostOrder, CostRow, InstanceCommand, InstanceOrder, InstanceReport,
+    PhaseWord, Role, SessionOrder, Taken, Task, TicketWord, Turns, WindowReport,
 };
 pub use process_name::ProcessName;
 pub use scratch_segment::{CHANGES, ScratchSegment};

@@ -293,8 +293,32 @@ pub struct SessionOrder {
     /// How to find the part of the SGA that belongs to the processes of one instance, if the SGA is
     /// that of another.
     pub own_part: Option<TicketWord>,
+    /// What reads cost beside their own time, by a table.
+    pub cost: Option<CostOrder>,
     /// How to find the data file, if there is one.
     pub data: Option<DataTicketWord>,
+}
+
+/// What a session is told of the cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CostOrder {
+    /// How to find the map: a byte for each page, the number of its node in the table.
+    pub map: TicketWord,
+    /// Pages in the map; the first has the first byte of the first block.
+    pub pages: u32,
+    /// The size of these pages.
+    pub page_bytes: u64,
+    /// The rows of the table.
+    pub rows: Vec<CostRow>,
+}
+
+/// The cost for sessions on one node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CostRow {
+    /// The CPUs of the node.
+    pub cpus: CpuSet,
+    /// Steps of dependent work for half a block, by the node of that half.
+    pub steps: Vec<u32>,
 }
 
 /// [`DataFileTicket`] on the wire.

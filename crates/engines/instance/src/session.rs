@@ -53,7 +53,8 @@ pub(crate) struct Session<'m> {
     load: Option<Box<dyn Load>>,
     /// Work of the load.
     own_work: u64,
-    reader: Reader<'m>,
+    /// Its access to the cache.
+    pub reader: Reader<'m>,
     update_pct: u32,
     pub handicap: Handicap,
     random: fastrand::Rng,
@@ -109,6 +110,9 @@ impl<'m> Session<'m> {
     /// continue.
     #[inline]
     fn statement(&mut self) -> Result<bool, Error> {
+        if let Some(cost) = &mut self.reader.cost {
+            cost.look();
+        }
         let start_ns = monotonic_ns();
         let work = match &mut self.load {
             None => self.read_rows()?,

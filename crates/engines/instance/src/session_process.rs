@@ -8,6 +8,7 @@ use linux::data_file::DataFile;
 use linux::shared_memory::{Mapping, SharedMemory};
 
 use crate::buffer_cache::Reader;
+use crate::emulated_cost::ReadCost;
 use crate::handicap::Handicap;
 use crate::layout::SessionState;
 use crate::loads::{self, Ingredients, Load};
@@ -45,7 +46,13 @@ pub fn run(order: &SessionOrder) -> Result<(), Error> {
     if let Some(own_part) = &own_part {
         sga = sga.with_own_part(own_part);
     }
-    let result = work(sga, &mapping, order);
+    let cost = order.cost.as_ref();
+    let map = cost
+        .map(|cost| map(cost.map, u64::from(cost.pages)))
+        .transpose()?;
+    let cost = cost.zip(map.as_ref());
+    let cost = cost.map(|(cost, map)| ReadCost::new(cost, map, &order.layout));
+    let result = work(sga, &mapping, order, cost);
     if let Err(error) = &result {
         failure::leave(&sga.slots[order.session as usize], error);
     }
@@ -72,7 +79,12 @@ fn check(order: &SessionOrder) -> Result<(), Error> {
 }
 
 /// Does everything after attaching the SGA, where failures can be recorded.
-fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Error> {
+fn work<'m>(
+    sga: Sga<'m>,
+    mapping: &'m Mapping,
+    order: &SessionOrder,
+    cost: Option<ReadCost<'m>>,
+) -> Result<(), Error> {
     let storage = match order.data {
         Some(ticket) => {
             let file = DataFile::from_ticket(ticket.into())?;
@@ -97,6 +109,7 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
         ) => {
             let mut session = Session::new(sga, reader(storage), load, order, update_pct);
             session.handicap = Handicap::of_percent(handicap_pct);
+            session.reader.cost = cost;
             execute(&mut session)?;
             // The session keeps its own memory for as long as it lives.
             wait_to_be_read(&sga, order.session);

@@ -15,7 +15,7 @@ pub mod workloads;
 
 pub use cancel::Cancel;
 pub use clock::{Clock, RealClock, SimulatedClock};
-pub use definition::{Definition, SHIPPED, Shipped, find};
+pub use definition::{COST_EXPECTED, CostTable, Definition, SHIPPED, Shipped, find};
 pub use error::{Error, KeyError};
 pub use plan::{
     Cannot, Host, Plan, SkippedCase, Support, alternation_obstacle, long_windows, plan,

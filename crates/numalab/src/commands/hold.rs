@@ -20,7 +20,7 @@ const WORK_UNIT: u32 = 64;
 /// Keeps the instance of one case up until Ctrl-C, or for the requested seconds.
 pub(crate) fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     let name = arguments.experiment.as_deref().unwrap_or_default();
-    let definition = definition(name)?;
+    let definition = definition(name)?.with_cost(arguments.emulated_cost.as_ref());
     let machine = machine::record(arguments.last_level_cache)?;
     let plan = case_plan(
         &definition,
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     };
     let mut printed = Ok(());
     let mut on_up = |processes: &HeldProcesses| {
-        printed = print(arguments, &definition, case, processes);
+        printed = print(arguments, &definition, &plan, processes);
         match arguments.seconds {
             Some(seconds) => end_after(seconds, &cancel),
             None => output::talk("held until Ctrl-C"),
@@ -88,7 +88,7 @@ fn end_after(seconds: f64, cancel: &Cancel) {
 fn print(
     arguments: &RunArguments,
     definition: &Definition,
-    case: &str,
+    plan: &CasePlan,
     processes: &HeldProcesses,
 ) -> Result<(), Failure> {
     let HeldProcesses {
@@ -101,7 +101,8 @@ fn print(
         return output::json(&json!({
             "format": "numalab.hold/1",
             "experiment": definition.name,
-            "case": case,
+            "case": plan.name,
+            "emulated_cost": plan.emulated_cost(),
             "instance_pid": instance_pid,
             "session_pids": session_pids,
             "writer_pids": writer_pids,
@@ -116,9 +117,13 @@ fn print(
         true => String::new(),
         false => format!("database writers: {}\n", words(writer_pids)),
     };
+    let cost = match plan.emulated_cost() {
+        None => String::new(),
+        Some(cost) => format!("emulated cost of a read: {cost}, which says nothing of hardware\n"),
+    };
     let sessions = words(session_pids);
     output::data(&format!(
-        "instance: {instance_pid}\nsessions: {sessions} ({doing})\n{writers}\
+        "instance: {instance_pid}\nsessions: {sessions} ({doing})\n{writers}{cost}\
          look at it: numalab inspect {instance_pid}\n"
     ))
 }

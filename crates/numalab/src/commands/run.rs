@@ -103,7 +103,8 @@ fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
         .experiment
         .as_deref()
         .map(definition)
-        .transpose()?;
+        .transpose()?
+        .map(|named| named.with_cost(arguments.emulated_cost.as_ref()));
     machine::go_by_cache_share(&mut machine, named.as_ref())?;
     let (mut plans, mut left_out) = plans(arguments, named.as_ref(), &machine)?;
     let window_s = window_s(arguments);

@@ -1,19 +1,14 @@
 //! `numalab try`: tries placements on the load that is running now, and takes everything back.
 
-use std::path::PathBuf;
-use std::str::FromStr;
-
 use clap::{Args, ValueEnum};
-use linux::{Root, proc_stat};
+use linux::Root;
 use model::exit::ExitCode;
 use model::{JudgedBy, TriedPlacement, TryEnd, TryReport};
-use postgresql::Places;
-use residency::instances::{self, Target, databases_of_machine};
-use server::WorkCounters;
+use residency::instances::{self, Target};
 use switchback::{Asked, Error, Halt, Live, Scene, Tried, Watched};
 
 use crate::changes::KINDS;
-use crate::databases::databases;
+use crate::counted_work::{Counted, Metric, counted};
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
 use crate::{argument_values, interrupt, machine, output, target};
@@ -82,29 +77,6 @@ pub(crate) enum By {
     Rate,
 }
 
-/// How work is counted.
-#[derive(Clone, Debug)]
-pub(crate) enum Metric {
-    Auto,
-    Command(String),
-    File(PathBuf),
-}
-
-impl FromStr for Metric {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "auto" => Ok(Metric::Auto),
-            Some(("command", program)) if !program.is_empty() => {
-                Ok(Metric::Command(program.to_owned()))
-            }
-            Some(("file", path)) if !path.is_empty() => Ok(Metric::File(path.into())),
-            _ => Err("expected auto, command:PROGRAM or file:PATH".to_owned()),
-        }
-    }
-}
-
 /// Parses a window: work and CPU time are looked at once a second.
 fn window(text: &str) -> Result<f64, String> {
     match argument_values::seconds(text)? {
@@ -136,16 +108,21 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
             .extend(switchback::foresee(&root, &target, &topology, tried)?.notes);
     }
     report.notes.dedup();
-    let counted = counted_target(&root, &target, arguments)?;
-    let (metric, role) = (arguments.metric.clone(), arguments.pg_role.clone());
-    let asked = asked(arguments, counted.as_ref(), topology.emulated != Some(true));
-    if !asked.is_judged {
-        let note = "this machine is emulated, so its figures mean nothing and no placement wins";
-        report.notes.push(note.to_owned());
-    }
-    let counters = Watched::start(&report.metric, move || {
-        open(&metric, counted.as_ref(), role.as_deref())
-    })?;
+    let counted = counted(&root, &target, &arguments.metric)?;
+    let asked = asked(arguments, &counted, topology.emulated != Some(true));
+    let note = match (counted.has_emulated_cost(), asked.is_judged) {
+        (true, _) => Some(
+            "emulated cost: what a read costs is read from a table, so the figures say nothing \
+             about hardware",
+        ),
+        (false, true) => None,
+        (false, false) => {
+            Some("this machine is emulated, so its figures mean nothing and no placement wins")
+        }
+    };
+    report.notes.extend(note.map(str::to_owned));
+    let role = arguments.pg_role.clone();
+    let counters = Watched::start(&report.metric, move || counted.open(role.as_deref()))?;
     report.unit = counters.unit.to_owned();
     let placements: Vec<Tried> = [Tried::default()]
         .into_iter()
@@ -185,8 +162,8 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     ended.and_then(|()| conclusion(&report))
 }
 
-/// What is asked of the session, whose counters are those of a database, or others.
-fn asked(arguments: &TryArguments, counted: Option<&(Target, u32)>, is_judged: bool) -> Asked {
+/// What is asked of the session, by what counts its work.
+fn asked(arguments: &TryArguments, counted: &Counted, is_real: bool) -> Asked {
     Asked {
         by: arguments.by.map(|by| match by {
             By::Cost => JudgedBy::Cost,
@@ -194,11 +171,11 @@ fn asked(arguments: &TryArguments, counted: Option<&(Target, u32)>, is_judged: b
         }),
         window_s: arguments.window,
         least_window_s: match counted {
-            Some((Target::Postgres(_), _)) => LATE_WINDOW_S,
+            Counted::Database(Target::Postgres(_), _) => LATE_WINDOW_S,
             _ => WINDOW_S,
         },
         stop_loss: arguments.stop_loss,
-        is_judged,
+        is_judged: is_real || counted.has_emulated_cost(),
     }
 }
 
@@ -254,69 +231,6 @@ fn plan(
         });
     }
     Ok(())
-}
-
-/// The database whose counters are read, and its first process; `None` if the user names another
-/// counter.
-fn counted_target(
-    root: &Root,
-    target: &Target,
-    arguments: &TryArguments,
-) -> Result<Option<(Target, u32)>, Failure> {
-    if !matches!(arguments.metric, Metric::Auto) {
-        return Ok(None);
-    }
-    let members = instances::find(root, target)?;
-    let pids: Vec<u32> = members.iter().map(|member| member.stat.pid).collect();
-    let first = members.iter().find(|it| !pids.contains(&it.stat.parent));
-    let first = first.map_or(pids[0], |member| member.stat.pid);
-    if let Target::Postgres(_) | Target::Server(_) = target {
-        return Ok(Some((target.clone(), first)));
-    }
-    // A server is the same whatever names it.
-    let mut among = databases_of_machine(root)?;
-    among.retain(|it| it.roots.iter().all(|pid| pids.contains(pid)));
-    match &among[..] {
-        [database] => {
-            let first = database.roots.first().copied().unwrap_or(first);
-            Ok(Some((database.target.clone(), first)))
-        }
-        _ => {
-            let name = proc_stat::read(root, first).map(|stat| stat.name);
-            let message = format!(
-                "{target} ({}) is not one database whose counters numalab reads",
-                name.unwrap_or_default()
-            );
-            Err(Failure::new(ExitCode::Usage, message).advise(
-                "name what counts its work: --metric command:PROGRAM or --metric file:PATH; \
-                 `numalab targets` lists the databases",
-            ))
-        }
-    }
-}
-
-/// Opens the counters of work.
-fn open(
-    metric: &Metric,
-    counted: Option<&(Target, u32)>,
-    role: Option<&str>,
-) -> Result<Box<dyn WorkCounters>, String> {
-    match (metric, counted) {
-        (Metric::Command(program), _) => Ok(switchback::command(program.clone())),
-        (Metric::File(path), _) => Ok(switchback::file(path.clone())),
-        (Metric::Auto, None) => Err("the target is no database".to_owned()),
-        (Metric::Auto, Some((target, pid))) => {
-            let databases = databases(Places::default());
-            let found = databases.iter().find_map(|it| it.work(target, *pid, role));
-            let unknown = || format!("numalab reads no counters of {target}");
-            found
-                .ok_or_else(unknown)?
-                .map_err(|error| match error.advice() {
-                    Some(advice) => format!("{error}; {advice}"),
-                    None => error.to_string(),
-                })
-        }
-    }
 }
 
 fn show(arguments: &TryArguments, report: &TryReport) -> Result<(), Failure> {

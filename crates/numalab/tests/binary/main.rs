@@ -12,6 +12,7 @@
 mod alternation;
 mod browser;
 mod busy;
+mod emulated_cost;
 mod environments;
 mod experiment_file;
 mod figures_of_others;

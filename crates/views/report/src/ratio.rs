@@ -34,8 +34,23 @@ impl Ratio {
     }
 }
 
+/// What is said wherever figures of such reads are shown.
+pub(crate) const EMULATED_COST: &str = "emulated cost: what a read costs is read from a table, so \
+    the figures say nothing about hardware; where memory lies is real";
+
+/// Returns whether reads of a case cost what a table says: then figures say nothing about hardware,
+/// but differences on any machine are those of the table.
+pub(crate) fn has_emulated_cost(run: &Run) -> bool {
+    let mut plans = run.cases.iter().map(|case| &case.plan);
+    plans.any(|plan| plan.emulated_cost().is_some())
+}
+
 /// Returns whether the machine is emulated, so that its speeds mean nothing.
 pub(crate) fn is_emulated(run: &Run) -> bool {
+    !has_emulated_cost(run) && is_emulated_machine(run)
+}
+
+fn is_emulated_machine(run: &Run) -> bool {
     run.machine.as_ref().is_some_and(|machine| {
         machine.emulated == Some(true) || machine.topology.emulated == Some(true)
     })

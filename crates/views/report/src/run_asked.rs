@@ -59,7 +59,11 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
         0.0 => String::new(),
         percent => format!(", {percent} % of statements repeated uncounted"),
     };
-    let updates = updates + &handicap;
+    let cost = match &work.load.emulated_cost {
+        Some(cost) => format!(", with an emulated cost of {cost}"),
+        None => String::new(),
+    };
+    let updates = updates + &handicap + &cost;
     let quota = quota(work.load.cpu_quota);
     let (sessions, sga) = (counted(work.load.sessions, "session"), sga(work));
     format!("{sessions}{caging}{quota}{updates}{rows}, on {place}; {sga}")

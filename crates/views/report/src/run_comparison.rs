@@ -6,7 +6,10 @@ use stats::Interval;
 
 use crate::confidence::CONFIDENCE;
 use crate::judgement_cases::TRIALS_ENOUGH;
-use crate::ratio::{Ratio, bare_ratio, independent_ratio, is_emulated, merit, ratio_of, verdict};
+use crate::ratio::{
+    EMULATED_COST, Ratio, bare_ratio, has_emulated_cost, independent_ratio, is_emulated, merit,
+    ratio_of, verdict,
+};
 use crate::verdict::Verdict;
 
 /// One side of a comparison: a run, or one case of it.
@@ -224,6 +227,9 @@ fn warnings(first: &Run, second: &Run) -> Vec<String> {
             host(first),
             host(second)
         ));
+    }
+    if has_emulated_cost(first) || has_emulated_cost(second) {
+        warnings.push(EMULATED_COST.to_owned());
     }
     if first.id != second.id {
         warnings.push(

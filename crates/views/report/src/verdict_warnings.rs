@@ -3,7 +3,7 @@
 use model::{Measured, Run, RunStatus, Trial, counted};
 
 use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH, cost};
-use crate::ratio::{baseline_index, is_emulated};
+use crate::ratio::{EMULATED_COST, baseline_index, has_emulated_cost, is_emulated};
 use crate::run_figures::{RatioText, decimals};
 use crate::run_load_profile::CaseTotals;
 use crate::verdict_words::name;
@@ -37,6 +37,9 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
 }
 
 fn machine_warning(run: &Run) -> Option<String> {
+    if has_emulated_cost(run) {
+        return Some(EMULATED_COST.to_owned());
+    }
     let machine = run.machine.as_ref()?;
     let hypervisor = machine.hypervisor.as_ref();
     let hypervisor = hypervisor.or(machine.topology.hypervisor.as_ref());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Backing, ServerKind, Stealing};
 
 use super::command::CommandChoice;
+use super::cost_table::CostTable;
 use super::load::{DataSize, WorkChoice, WorkUnit};
 use super::place::{CpuChoice, MemoryChoice};
 use super::quantity::Quantity;
@@ -33,6 +34,16 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// The same with this emulated cost in all cases, if there is one.
+    #[must_use]
+    pub fn with_cost(mut self, cost: Option<&CostTable>) -> Self {
+        if let Some(cost) = cost {
+            let cases = self.cases.iter_mut();
+            cases.for_each(|case| case.emulated_cost = Some(cost.clone()));
+        }
+        self
+    }
+
     /// Returns whether the memory of any case is sized as a multiple of the processor's caches.
     pub fn goes_by_caches(&self) -> bool {
         self.cases.iter().any(|case| match case.work {
@@ -98,6 +109,8 @@ pub struct CaseDefinition {
     pub update_pct: u32,
     /// Statements repeated without counting them, in hundredths of a percent.
     pub handicap: u32,
+    /// What reads cost beside their own time; `None` is off.
+    pub emulated_cost: Option<CostTable>,
     /// What the sessions do.
     pub work: WorkChoice,
     /// The external program; used where the work is [`WorkChoice::Command`].

@@ -220,6 +220,14 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key(
         Table::Load,
+        "emulated-cost",
+        Some("off"),
+        "what a read of a block costs, in ns, by a table: a row for the node of the session, a \
+         column for the node of the block, as in \"0 2000; 2000 0\", or one row with the cost of a \
+         local and of a remote read; never a claim about hardware",
+    ),
+    key(
+        Table::Load,
         "work",
         Some("logical-reads"),
         "what the sessions do; the same in all cases of an experiment",

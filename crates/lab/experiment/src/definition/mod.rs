@@ -1,6 +1,7 @@
 //! Experiment definitions, independent of any machine: types, tables of words, file parsing.
 
 mod command;
+mod cost_table;
 mod experiment;
 mod file;
 mod keys;
@@ -17,6 +18,7 @@ mod shipped;
 mod vocabulary;
 
 pub use command::CommandChoice;
+pub use cost_table::{COST_EXPECTED, CostTable};
 pub use experiment::{CaseDefinition, Definition, ENGINES, Engine, MechanismChoice, Needs};
 pub use keys::{Key, Table};
 pub use load::{DataSize, KernelChoice, WorkChoice, WorkUnit};

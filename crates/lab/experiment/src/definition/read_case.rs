@@ -8,6 +8,7 @@ use super::command::{
     CommandChoice, DIRECTIONS, LINE_EXPECTED, NUMBER_EXPECTED, UNIT_CHARS_MAX,
     parse_line_expression, parse_number_place,
 };
+use super::cost_table::{COST_EXPECTED, CostTable};
 use super::experiment::{CaseDefinition, MECHANISMS, MechanismChoice};
 use super::file::{Field, Section};
 use super::keys::{Table, default_of};
@@ -250,6 +251,16 @@ impl<'t> CaseSections<'t> {
         )
     }
 
+    fn emulated_cost(&self) -> Result<Option<CostTable>, Error> {
+        self.value(
+            Table::Load,
+            "emulated-cost",
+            COST_EXPECTED,
+            CostTable::parse,
+            |_| None,
+        )
+    }
+
     fn backing(&self) -> Result<Backing, Error> {
         self.word(Table::Sga, "backing", BACKINGS)
     }
@@ -309,6 +320,7 @@ impl<'t> CaseSections<'t> {
             data: self.data()?,
             update_pct: self.update_pct()?,
             handicap: self.handicap()?,
+            emulated_cost: self.emulated_cost()?,
             work,
             command: self.command()?,
             work_unit: self.work_unit()?,
@@ -334,6 +346,7 @@ impl<'t> CaseSections<'t> {
         self.data()?;
         self.update_pct()?;
         self.handicap()?;
+        self.emulated_cost()?;
         self.work()?;
         self.command()?;
         self.work_unit()?;

@@ -43,6 +43,7 @@ cpu-count = 2
 data = "2GiB"
 update-pct = 30
 handicap = "2.5 %"
+emulated-cost = "0 9; 8 1"
 work = "logical-reads"
 kernel = "copy"
 stealing = "free"
@@ -144,6 +145,9 @@ fn a_case_overrides_every_default() {
     assert_eq!(two.own_memory, CacheSize::Bytes(8 << 20));
     assert_eq!((definition.cases[0].update_pct, two.update_pct), (0, 30));
     assert_eq!((definition.cases[0].handicap, two.handicap), (0, 250));
+    let table = crate::CostTable::Rows(vec![vec![0, 9], vec![8, 1]]);
+    assert_eq!(definition.cases[0].emulated_cost, None);
+    assert_eq!(two.emulated_cost, Some(table));
     assert_eq!(two.cpu_quota, Some(Quantity::Number(2)));
     assert_eq!(
         two.prewarm_cpus,
@@ -237,9 +241,9 @@ fn unknown_keys_are_found_in_every_table() {
     assert_eq!(
         error("sessions = 4", "sesions = 4"),
         "mine.toml, line 8, [load]: expected one of the keys sessions, cpu-count, data, \
-         update-pct, handicap, work, kernel, work-unit, own-memory, own-allocation, command, \
-         number, unit, better, begin, end, server, ready, client-cpus, stealing, found \
-         \"sesions\"; did you mean `sessions`?"
+         update-pct, handicap, emulated-cost, work, kernel, work-unit, own-memory, \
+         own-allocation, command, number, unit, better, begin, end, server, ready, client-cpus, \
+         stealing, found \"sesions\"; did you mean `sessions`?"
     );
     assert!(error("name = \"mine\"", "nam = \"mine\"").starts_with(
         "mine.toml, line 2, the top of the file: expected one of the keys format, name, "

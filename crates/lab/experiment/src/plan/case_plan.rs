@@ -8,7 +8,7 @@ use super::cannot::Cannot;
 use super::command::plan_command;
 use super::host::Host;
 use super::kernel::plan_kernel;
-use super::work::{check_handicap, work};
+use super::work::{check_extra_work, emulated_cost, work};
 use super::{memory, own_memory, placement};
 use crate::definition::{CacheSize, CaseDefinition, Engine, WorkChoice};
 
@@ -18,7 +18,7 @@ pub(super) fn plan(
     case: &CaseDefinition,
     host: &Host<'_>,
 ) -> Result<CasePlan, Cannot> {
-    check_handicap(engine, case)?;
+    check_extra_work(engine, case)?;
     if case.work == WorkChoice::Command {
         return plan_command(engine, case, host);
     }
@@ -94,6 +94,7 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
             data_bytes: case.data.bytes(),
             update_pct: case.update_pct,
             handicap_pct: f64::from(case.handicap) / 100.0,
+            emulated_cost: emulated_cost(case, host.topology)?,
             work_unit: case.work_unit.rows(),
             cpu_quota: placement::cpu_quota(case, host)?,
         }),

@@ -5,10 +5,15 @@ use model::{ByteSize, CasePlan, counted};
 use super::host::{Host, Support};
 use crate::definition::{AllocationChoice, CaseDefinition, Definition, MemoryChoice};
 
+const EMULATED_COST: &str = "Emulated cost: what a read costs is read from a table, so the figures \
+                             say nothing about hardware.";
+
 /// Returns notes, in whole sentences, about the machine and the cases that it will run.
 pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -> Vec<String> {
     let mut notes = Vec::new();
-    if definition.asks_about_memory && host.topology.emulated == Some(true) {
+    if cases.iter().any(|case| case.emulated_cost().is_some()) {
+        notes.push(EMULATED_COST.to_owned());
+    } else if definition.asks_about_memory && host.topology.emulated == Some(true) {
         notes.push(
             "This machine is emulated: its nodes are equally far, so there is no winner."
                 .to_owned(),

@@ -65,7 +65,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
         });
     }
     Ok(Plan {
-        experiment: definition.name.clone(),
+        experiment: labelled(&definition.name, &cases),
         question: definition.question.clone(),
         definition: definition.text.clone(),
         metric,
@@ -75,6 +75,15 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
         cases,
         skipped,
     })
+}
+
+/// The name of a run. With an emulated cost, it says so wherever it is shown, and its figures are
+/// those of another experiment.
+fn labelled(name: &str, cases: &[CasePlan]) -> String {
+    match cases.iter().any(|case| case.emulated_cost().is_some()) {
+        true => format!("{name}-emulated-cost"),
+        false => name.to_owned(),
+    }
 }
 
 /// Counts the cases that differ in more than their names: a control repeats another case.

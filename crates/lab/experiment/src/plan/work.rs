@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use model::{Allocation, LogicalReads, Metric, ParallelScan, ServerKind, ServerReads, Work};
+use model::{
+    Allocation, EmulatedCost, LogicalReads, Metric, NodeId, ParallelScan, ServerKind, ServerReads,
+    Topology, Work, node_words,
+};
 
 use super::cannot::Cannot;
 use super::command::commands_metric;
 use super::host::Host;
-use crate::definition::{CaseDefinition, Definition, Engine, ValuePart, WorkChoice, value_parts};
+use crate::definition::{
+    COST_EXPECTED, CaseDefinition, Definition, Engine, ValuePart, WorkChoice, value_parts,
+};
 use crate::workloads::destination;
 
 /// Returns the metric by which cases are compared. All cases must do the same work.
@@ -167,16 +172,43 @@ fn check_server(
     Err(Cannot::usage(what, advice))
 }
 
-/// Checks that only logical reads of the embedded instance have a handicap.
-pub(super) fn check_handicap(engine: Engine, case: &CaseDefinition) -> Result<(), Cannot> {
+/// Checks that only logical reads of the embedded instance have a handicap or an emulated cost.
+pub(super) fn check_extra_work(engine: Engine, case: &CaseDefinition) -> Result<(), Cannot> {
     let can_have_one = engine == Engine::Instance && case.work == WorkChoice::LogicalReads;
-    match case.handicap > 0 && !can_have_one {
-        false => Ok(()),
-        true => Err(Cannot::usage(
-            "handicap applies only to logical reads of the embedded instance",
-            "leave handicap out, or set work = \"logical-reads\" and engine = \"instance\"",
-        )),
-    }
+    let key = match (case.handicap, &case.emulated_cost) {
+        _ if can_have_one => return Ok(()),
+        (0, None) => return Ok(()),
+        (0, Some(_)) => "emulated-cost",
+        _ => "handicap",
+    };
+    Err(Cannot::usage(
+        format!("{key} applies only to logical reads of the embedded instance"),
+        format!("leave {key} out, or set work = \"logical-reads\" and engine = \"instance\""),
+    ))
+}
+
+/// The emulated cost of a case, for all nodes of the machine.
+pub(super) fn emulated_cost(
+    case: &CaseDefinition,
+    topology: &Topology,
+) -> Result<Option<EmulatedCost>, Cannot> {
+    /// A session finds the node of a page in a byte, of which one value means none.
+    const NODES_MAX: usize = 255;
+    let Some(table) = &case.emulated_cost else {
+        return Ok(None);
+    };
+    let nodes: Vec<NodeId> = topology.node_ids().iter().collect();
+    let count = nodes.len();
+    let cost = table.of(nodes).filter(|_| count <= NODES_MAX);
+    cost.map(Some).ok_or_else(|| {
+        Cannot::usage(
+            format!(
+                "emulated-cost has no row and column for each of {} of this machine",
+                node_words(topology.node_ids())
+            ),
+            format!("expected {COST_EXPECTED}"),
+        )
+    })
 }
 
 /// Plans the work of the embedded instance.
