@@ -18,7 +18,7 @@ use crate::patience::until;
 const LOCAL_NS: f64 = 20_000.0;
 const HOP_NS: f64 = 15_000.0;
 /// What the emulated CPUs of a busy host may add to a ratio.
-const MARGIN: f64 = 0.05;
+const MARGIN: f64 = 0.1;
 
 /// What a block costs.
 fn cost(from: usize, to: usize) -> f64 {
