@@ -61,7 +61,7 @@ impl Fit {
         match needs.takes_turns && !needs.anyway {
             true => self.give_way(&fitness, &others)?,
             false => {
-                let who = others.words().map(|who| format!("busiest are {who} CPUs"));
+                let who = others.words().map(|who| format!("CPUs by program: {who}"));
                 self.doubts.extend(load.into_iter().chain(who));
             }
         }
