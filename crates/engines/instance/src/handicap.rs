@@ -5,7 +5,7 @@
 //!
 //! Extra work beside the reads is no such yardstick. It makes reads rarer, so that more of what
 //! they need has left a shared cache meanwhile: on a virtual machine with neighbours, reads took 1
-//! to 7 % longer, and 40 % came out as 44 to 58 %.
+//! to 7 % longer, and 40 % came out as 39 to 60 %, 51 in the median.
 
 /// Which statements a session repeats.
 #[derive(Debug)]
