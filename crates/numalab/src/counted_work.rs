@@ -129,7 +129,7 @@ impl WorkCounters for HeldInstance {
     }
 
     fn read(&mut self) -> Result<WorkDone, server::Error> {
-        let read = self.0.logical_reads().map_err(std::io::Error::other);
+        let read = self.0.logical_reads();
         let units = read.map_err(server::Error::io("reading the counter of the instance"))?;
         Ok(WorkDone { units, mix: None })
     }

@@ -27,6 +27,20 @@ pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
+/// Reads at most the first `bytes_max` bytes of the regular file, or memfd, behind a descriptor of
+/// another process. Nothing of it is mapped: its owner may cut it off meanwhile.
+///
+/// # Errors
+/// When it may not be read, is not open any more, or is not a regular file.
+pub fn read_of_process(pid: u32, descriptor: i32, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let path = format!("/proc/{pid}/fd/{descriptor}");
+    let file = open(&hold(Path::new(&path), OFlags::empty())?, 0)?;
+    let file = file.ok_or_else(|| io::Error::other("not a regular file"))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Opens a regular file for reading.
 ///
 /// # Errors

@@ -132,7 +132,8 @@ fn ns_per_step() -> f64 {
     shortest.max(1) as f64 / f64::from(CALIBRATION_STEPS)
 }
 
-/// Steps that each wait for the previous one, as in `handicap.rs`.
+/// Steps that each wait for the previous one (Knuth, "The Art of Computer Programming", volume 2,
+/// 3.3.4, line 26: a multiplier of a linear congruential generator).
 #[inline(never)]
 fn work(mut state: u64, steps: u32) -> u64 {
     for _ in 0..steps {

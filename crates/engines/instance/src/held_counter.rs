@@ -1,10 +1,11 @@
 //! The counter of an instance that is held up: the logical reads of all sessions, in a memfd that
 //! other processes find below /proc/PID/fd, and that is gone with the instance.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use linux::SystemCallError;
-use linux::shared_memory::{Mapping, ObjectKind, SharedMemory, Ticket};
+use linux::plain_file;
+use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
 
 use crate::Error;
 use crate::instance::Instance;
@@ -16,6 +17,8 @@ const MAGIC: u64 = u64::from_be_bytes(*b"numalctr");
 const WORDS: u32 = 3;
 /// How the kernel names a memfd below /proc/PID/fd.
 const MEMFD: &str = "/memfd:";
+/// An instance has few descriptors; those beyond are not looked at.
+const DESCRIPTORS_MAX: usize = 10_000;
 
 /// The counter, as the instance writes it.
 pub(crate) struct Published {
@@ -59,7 +62,8 @@ fn words(mapping: &Mapping) -> &[AtomicU64] {
 /// Where the counter of a held instance is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldCounter {
-    ticket: Ticket,
+    pid: u32,
+    descriptor: i32,
     /// Whether its reads have an emulated cost.
     pub has_emulated_cost: bool,
 }
@@ -68,21 +72,17 @@ impl HeldCounter {
     /// The counter of a process; `None` if it is no instance that is held up, or may not be read.
     pub fn of_process(pid: u32) -> Option<Self> {
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-        let memfds = entries.flatten().filter(|entry| {
+        let memfds = entries.flatten().take(DESCRIPTORS_MAX).filter(|entry| {
             let object = std::fs::read_link(entry.path());
             object.is_ok_and(|object| object.to_string_lossy().starts_with(MEMFD))
         });
-        let numbers = memfds.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut tickets = numbers.map(|descriptor| Ticket::DescriptorOf { pid, descriptor });
-        tickets.find_map(|ticket| {
-            let mapping = map(ticket).ok()?;
-            let [magic, cost, _] = words(&mapping) else {
-                return None;
-            };
-            let is_one = magic.load(Ordering::Acquire) == MAGIC;
-            is_one.then(|| HeldCounter {
-                ticket,
-                has_emulated_cost: cost.load(Ordering::Relaxed) == 1,
+        let mut numbers = memfds.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        numbers.find_map(|descriptor| {
+            let [magic, cost, _] = read(pid, descriptor).ok()?;
+            (magic == MAGIC).then_some(HeldCounter {
+                pid,
+                descriptor,
+                has_emulated_cost: cost == 1,
             })
         })
     }
@@ -91,14 +91,25 @@ impl HeldCounter {
     ///
     /// # Errors
     /// When the instance has ended.
-    pub fn logical_reads(&self) -> Result<u64, SystemCallError> {
-        let mapping = map(self.ticket)?;
-        Ok(words(&mapping)[2].load(Ordering::Relaxed))
+    pub fn logical_reads(&self) -> io::Result<u64> {
+        match read(self.pid, self.descriptor)? {
+            [MAGIC, _, reads] => Ok(reads),
+            _ => Err(io::Error::other("it is no counter any more")),
+        }
     }
 }
 
-fn map(ticket: Ticket) -> Result<Mapping, SystemCallError> {
-    SharedMemory::from_ticket(ticket, linux::process::page_bytes() as usize)?.map()
+/// The words of a counter. What another process has open is read and never mapped.
+fn read(pid: u32, descriptor: i32) -> io::Result<[u64; WORDS as usize]> {
+    const BYTES: usize = size_of::<u64>();
+    let bytes = plain_file::read_of_process(pid, descriptor, (WORDS as usize * BYTES) as u64)?;
+    let word = |at: usize| {
+        let word = bytes.get(at * BYTES..(at + 1) * BYTES)?;
+        Some(u64::from_ne_bytes(word.try_into().ok()?))
+    };
+    let words = word(0).zip(word(1)).zip(word(2));
+    let ((magic, cost), reads) = words.ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok([magic, cost, reads])
 }
 
 #[cfg(test)]
@@ -108,6 +119,7 @@ mod tests {
     #[test]
     fn a_counter_is_found_by_its_process_and_only_there() {
         let _other = SharedMemory::create(ObjectKind::Memfd, 4096, 4096).unwrap();
+        let _empty = SharedMemory::create(ObjectKind::Memfd, 0, 4096).unwrap();
         let counter = Published::new(true).unwrap();
         words(&counter.mapping)[2].store(7, Ordering::Relaxed);
         let found = HeldCounter::of_process(std::process::id()).unwrap();
