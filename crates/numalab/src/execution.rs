@@ -8,6 +8,7 @@ use experiment::{Cancel, RealClock, RunRequest, Workload};
 use instance::Coordinator;
 use jiff::Zoned;
 use linux::Root;
+use linux::own_program::OwnProgram;
 use model::exit::ExitCode;
 use model::{Outcome, Run, RunStatus};
 use postgresql::Places;
@@ -58,7 +59,7 @@ impl Execution {
     ) -> Result<Run, Failure> {
         let mut servers = ServerWorkload::new(
             databases(self.postgres.clone()),
-            internal::server_launcher(),
+            OwnProgram::hidden_command(internal::SERVER),
             std::env::temp_dir(),
             placement::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
@@ -98,7 +99,7 @@ impl Execution {
         let mut kernels = KernelWorkload::new(Root::live(), is_emulated)
             .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
         let mut command = CommandWorkload::new(
-            internal::command_guardian(),
+            OwnProgram::hidden_command(internal::GUARDIAN),
             placement::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
             request.machine.topology.clone(),
@@ -141,10 +142,7 @@ impl Execution {
 /// Returns the embedded instance. Its processes run this very program, even if its file has been
 /// replaced or removed.
 pub(crate) fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
-    let coordinator = Coordinator {
-        program: "/proc/self/exe".into(),
-        arguments: vec![internal::INSTANCE.to_owned()],
-    };
+    let coordinator = Coordinator(OwnProgram::hidden_command(internal::INSTANCE));
     let hierarchy = placement::hierarchy::find(&Root::live()).ok();
     InstanceWorkload::new(coordinator, hierarchy, state.journal(), state.folder())
 }

@@ -43,6 +43,7 @@ pub mod numa_scan;
 pub mod object_policy;
 mod object_window;
 pub mod on_threads;
+pub mod own_program;
 pub mod page_faults;
 pub mod page_flags;
 pub mod pagemap;

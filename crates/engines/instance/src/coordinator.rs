@@ -2,12 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use linux::child_group::ChildGroup;
+use linux::own_program::OwnProgram;
 
 use crate::Error;
 use crate::failure::ended_early;
@@ -19,12 +20,7 @@ const STDERR_BYTES_MAX: u64 = 4096;
 
 /// How to start instance processes.
 #[derive(Debug, Clone)]
-pub struct Coordinator {
-    /// The executable.
-    pub program: std::path::PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-}
+pub struct Coordinator(pub OwnProgram);
 
 /// A running instance process. Dropping it kills the whole process group.
 pub struct Running {
@@ -43,10 +39,9 @@ impl Coordinator {
     /// [`Error::Io`] when the process cannot be started.
     pub fn start(&self, order: &InstanceOrder) -> Result<Running, Error> {
         let io = |what| move |cause| Error::Io { what, cause };
-        let mut command = Command::new(&self.program);
+        let mut command = self.0.command();
         command
             .arg0(PROCESS_NAME)
-            .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

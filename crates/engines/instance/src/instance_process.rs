@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use linux::Root;
 use linux::data_file::DataFile;
+use linux::own_program::OwnProgram;
 use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId};
 use placement::evidence::{huge_pools, residency};
 
@@ -15,7 +16,7 @@ use crate::order::{
     TicketWord,
 };
 use crate::process_name::ProcessName;
-use crate::sessions::{SessionProgram, Sessions};
+use crate::sessions::Sessions;
 use crate::sga::Sga;
 use crate::sga_layout::{Content, SgaLayout, SgaSize};
 use crate::storage::Storage;
@@ -32,7 +33,7 @@ const ATTACH_WITHIN: Duration = Duration::from_secs(120);
 /// When the trial cannot run; a trial that contradicts its placement is not an error.
 pub fn run(
     order: &InstanceOrder,
-    program: &SessionProgram,
+    program: &OwnProgram,
     commands: &mut Commands<'_>,
     report: &mut Report<'_>,
 ) -> Result<(), Error> {
@@ -106,7 +107,7 @@ pub fn run(
 
 /// What an instance with a loaded SGA starts with.
 struct Start<'p> {
-    program: &'p SessionProgram,
+    program: &'p OwnProgram,
     /// How sessions find the SGA, and their part of it.
     tickets: (TicketWord, Option<TicketWord>),
     huge_pages_before: Vec<HugePoolEvidence>,
@@ -187,7 +188,7 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
 fn start_sessions(
     instance: &Instance<'_>,
     (ticket, own_part): (TicketWord, Option<TicketWord>),
-    program: &SessionProgram,
+    program: &OwnProgram,
 ) -> Result<Sessions, Error> {
     let cpus_of_pools = cpus_of_pools(&instance.root, &instance.order.work.sga.allocation)?;
     let layout = instance.sga.layout;

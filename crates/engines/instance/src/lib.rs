@@ -62,5 +62,4 @@ pub use order::{
 pub use process_name::ProcessName;
 pub use scratch_segment::{CHANGES, ScratchSegment};
 pub use session_process::run as run_session;
-pub use sessions::SessionProgram;
 pub use sga_layout::{SgaLayout, SgaSize};

@@ -3,9 +3,11 @@
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+
+use linux::own_program::OwnProgram;
 
 use crate::failure::ended_early;
 use crate::layout::{SessionSlot, SessionState};
@@ -33,7 +35,7 @@ impl Sessions {
     /// # Errors
     /// [`Error::Process`] when a process cannot be started; those already started are killed.
     pub(crate) fn start(
-        program: &SessionProgram,
+        program: &OwnProgram,
         layout: SgaLayout,
         orders: &[SessionOrder],
     ) -> Result<Self, Error> {
@@ -46,9 +48,9 @@ impl Sessions {
                 process: layout.name_of(order.session),
                 cause,
             };
-            let mut child = Command::new(&program.path)
+            let mut child = program
+                .command()
                 .arg0(PROCESS_NAME)
-                .args(&program.arguments)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
                 .spawn()
@@ -142,7 +144,7 @@ impl Sessions {
 }
 
 /// Returns why a session could not be started, with a hint if there is one.
-fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> String {
+fn not_started(program: &OwnProgram, cause: &io::Error, sessions: usize) -> String {
     let way_out = match cause.kind() {
         // EAGAIN from fork(2): a limit of the user, of the cgroup or of the kernel.
         ErrorKind::WouldBlock => format!(
@@ -151,7 +153,8 @@ fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> 
         ),
         _ => String::new(),
     };
-    format!("cannot start {}: {cause}{way_out}", program.path)
+    let program = program.program.display();
+    format!("cannot start {program}: {cause}{way_out}")
 }
 
 impl Drop for Sessions {
@@ -162,13 +165,4 @@ impl Drop for Sessions {
             let _ = child.wait();
         }
     }
-}
-
-/// How to start a session process.
-#[derive(Debug, Clone)]
-pub struct SessionProgram {
-    /// The executable.
-    pub path: String,
-    /// Its arguments.
-    pub arguments: Vec<String>,
 }

@@ -6,7 +6,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use journal::Journal;
-use server::{Launcher, ScratchFolder, Server, ServerPlan, TablesPlan, Version};
+use linux::own_program::OwnProgram;
+use server::{ScratchFolder, Server, ServerPlan, TablesPlan, Version};
 
 use crate::Error;
 use crate::installation::{self, Installation};
@@ -60,7 +61,7 @@ impl Cluster {
     }
 
     /// Makes the tables of a plan, unless they are there.
-    fn make_tables(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<(), Error> {
+    fn make_tables(&self, plan: &ServerPlan, launcher: &OwnProgram) -> Result<(), Error> {
         if self.tables.get() == Some(plan.tables) {
             return Ok(());
         }
@@ -79,7 +80,7 @@ impl Cluster {
         &self,
         plan: &ServerPlan,
         mode: Mode,
-        launcher: &Launcher,
+        launcher: &OwnProgram,
     ) -> Result<ScratchServer, Error> {
         ScratchServer::start(&self.places, self.user, (plan, mode), launcher)
     }
@@ -96,7 +97,7 @@ impl server::Cluster for Cluster {
     fn start(
         &self,
         plan: &ServerPlan,
-        launcher: &Launcher,
+        launcher: &OwnProgram,
     ) -> Result<Box<dyn Server>, server::Error> {
         self.make_tables(plan, launcher)?;
         Ok(Box::new(self.server(plan, Mode::Reads, launcher)?))

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use server::{Launcher, Loaded, Server, ServerPlan, ServerProcess};
+use linux::own_program::OwnProgram;
+use server::{Loaded, Server, ServerPlan, ServerProcess};
 
 use crate::Error;
 use crate::client::Client;
@@ -35,7 +36,7 @@ impl ScratchServer {
         places: &Places,
         user: Option<(u32, u32)>,
         (plan, mode): (&ServerPlan, Mode),
-        launcher: &Launcher,
+        launcher: &OwnProgram,
     ) -> Result<Self, Error> {
         let process = ServerProcess::start(
             KIND,

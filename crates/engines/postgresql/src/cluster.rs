@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use journal::Journal;
-use server::{Launcher, Server, ServerPlan, ServerUser, one_line};
+use linux::own_program::OwnProgram;
+use server::{Server, ServerPlan, ServerUser, one_line};
 
 use crate::cluster_settings::SETTINGS;
 use crate::folders::Folders;
@@ -99,7 +100,7 @@ impl server::Cluster for Cluster {
     fn start(
         &self,
         plan: &ServerPlan,
-        launcher: &Launcher,
+        launcher: &OwnProgram,
     ) -> Result<Box<dyn Server>, server::Error> {
         let user = self.user.map(|user| (user.uid, user.gid));
         let program = self.installation.program("postgres");

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use linux::own_program::OwnProgram;
 use postgres::{Client, NoTls};
 use server::{
-    Launcher, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
+    Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
     settings_beside,
 };
 
@@ -45,7 +46,7 @@ impl ScratchServer {
         program: PathBuf,
         user: Option<(u32, u32)>,
         plan: &ServerPlan,
-        launcher: &Launcher,
+        launcher: &OwnProgram,
     ) -> Result<Self, Error> {
         let postmaster = ServerProcess::start(
             KIND,

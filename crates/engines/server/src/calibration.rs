@@ -1,12 +1,13 @@
 //! The sweep of work units: doubles the work unit until doubling gains almost nothing.
 
 use linux::Root;
+use linux::own_program::OwnProgram;
 use model::{CalibrationPoint, Phase};
 
 use crate::session::{Command, Event};
 use crate::sessions::{CALL_SLACK, Sessions};
 use crate::trial::explain;
-use crate::{CalibrationOrder, Cluster, Error, Launcher, Loaded, ServerPlan, TablesPlan, Watch};
+use crate::{CalibrationOrder, Cluster, Error, Loaded, ServerPlan, TablesPlan, Watch};
 
 /// Runs a sweep on a fresh server of `cluster`, with one session.
 ///
@@ -14,7 +15,7 @@ use crate::{CalibrationOrder, Cluster, Error, Launcher, Loaded, ServerPlan, Tabl
 /// When the sweep fails; [`Error::Cancelled`].
 pub fn calibrate(
     cluster: &dyn Cluster,
-    launcher: &Launcher,
+    launcher: &OwnProgram,
     plan: &ServerPlan,
     order: &CalibrationOrder,
     on_point: &mut dyn FnMut(CalibrationPoint),

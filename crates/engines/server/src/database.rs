@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use journal::Journal;
+use linux::own_program::OwnProgram;
 use model::{Relations, Residency, ServerKind, ServerSettings};
 use residency::instances::{ServerTarget, Target};
 
-use crate::{Error, Launcher, Loaded, ServerPlan, WorkCounters};
+use crate::{Error, Loaded, ServerPlan, WorkCounters};
 
 /// A database of which numalab can start servers, and measure running ones.
 pub trait Database {
@@ -81,7 +82,7 @@ pub trait Cluster {
     ///
     /// # Errors
     /// When it cannot be placed, or does not come up; includes the end of its log.
-    fn start(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<Box<dyn Server>, Error>;
+    fn start(&self, plan: &ServerPlan, launcher: &OwnProgram) -> Result<Box<dyn Server>, Error>;
 }
 
 /// A running server of numalab's; stopped on drop.

@@ -4,23 +4,13 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
 
 use linux::mempolicy::{self, Policy};
+use linux::own_program::{OwnProgram, become_program};
 use model::{Allocation, Placement, ServerKind, node_words};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-
-/// The program that becomes the server: numalab with the arguments of its hidden command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launcher {
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments. With these alone it reads a [`LaunchOrder`] on stdin; with the arguments of
-    /// [`execute_server`] added it runs that.
-    pub arguments: Vec<String>,
-}
 
 /// The server and its arguments, and how it is told to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,8 +74,9 @@ pub struct LaunchOrder {
     pub command: ServerCommand,
 }
 
-/// Places this process and becomes the server; returns only on failure.
-pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
+/// Places this process and becomes the server; returns only on failure. `launcher` with the words
+/// of [`execute_server`] added runs that.
+pub fn place_and_execute(order: &LaunchOrder, launcher: &OwnProgram) -> Error {
     if let Err(error) = place(order) {
         return error;
     }
@@ -97,10 +88,9 @@ pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
     };
     // A change of user cancels the request for a signal at the parent's end (prctl(2)), so another
     // execution of this program makes it afterwards.
-    let mut command = Command::new(&launcher.program);
-    command.args(&launcher.arguments).args(&words);
+    let mut command = launcher.command();
     // This also drops the supplementary groups of root (std, `CommandExt::uid`).
-    let cause = command.uid(uid).gid(gid).exec();
+    let cause = command.args(&words).uid(uid).gid(gid).exec();
     Error::io(format!(
         "executing {} as user {uid}",
         launcher.program.display()
@@ -128,7 +118,7 @@ pub fn execute_server(words: &[OsString]) -> Error {
     if let Err(cause) = stop.request(parent_pid) {
         return Error::io("prctl(PR_SET_PDEATHSIG)")(cause);
     }
-    let cause = Command::new(program).args(arguments).exec();
+    let cause = become_program(program, arguments);
     Error::io(format!("executing {}", OsStr::display(program)))(cause)
 }
 

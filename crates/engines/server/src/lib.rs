@@ -33,9 +33,7 @@ pub use counters::{CounterCheck, CounterReading, Counters};
 pub use database::{Cluster, ConnectOrder, Connected, Database, Server, Source, Version};
 pub use error::Error;
 pub use gates::unaccounted;
-pub use launch::{
-    LaunchOrder, Launcher, ServerCommand, StopSignal, execute_server, place_and_execute,
-};
+pub use launch::{LaunchOrder, ServerCommand, StopSignal, execute_server, place_and_execute};
 pub use loaded::Loaded;
 pub use plan::{
     CalibrationOrder, Placed, ServerPlan, TablesPlan, TrialOrder, Watch, settings_beside,

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use linux::child_group::ChildGroup;
+use linux::own_program::OwnProgram;
 use model::ServerKind;
 
-use crate::{Error, LaunchOrder, Launcher, Placed, ServerCommand, StopSignal};
+use crate::{Error, LaunchOrder, Placed, ServerCommand, StopSignal};
 
 /// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -31,7 +32,7 @@ impl ServerProcess {
     /// When the process cannot be started.
     pub fn start(
         kind: ServerKind,
-        launcher: &Launcher,
+        launcher: &OwnProgram,
         placed: &Placed,
         command: ServerCommand,
         user: Option<(u32, u32)>,
@@ -40,9 +41,8 @@ impl ServerProcess {
     ) -> Result<Self, Error> {
         let said = File::create(&log).map_err(Error::io(format!("making {}", log.display())))?;
         let also = said.try_clone().map_err(Error::io("duplicating the log"))?;
-        let mut launch = Command::new(&launcher.program);
+        let mut launch = launcher.command();
         environment(&mut launch)
-            .args(&launcher.arguments)
             .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(said)

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use linux::Root;
+use linux::own_program::OwnProgram;
 use model::{Phase, SessionEvidence, SgaEvidence};
 use residency::RangePages;
 
@@ -11,8 +12,8 @@ use crate::session::{Command, Event, SLICE_S};
 use crate::sessions::{CALL_SLACK, Sessions};
 use crate::window::window;
 use crate::{
-    CacheMemory, Cluster, CounterCheck, Error, Launcher, Loaded, Server, ServerPlan, TrialOrder,
-    TrialResult, Watch, Window,
+    CacheMemory, Cluster, CounterCheck, Error, Loaded, Server, ServerPlan, TrialOrder, TrialResult,
+    Watch, Window,
 };
 
 /// Length of the rehearsal window.
@@ -23,7 +24,7 @@ pub struct TrialOf<'a> {
     /// What starts it.
     pub cluster: &'a dyn Cluster,
     /// How it is started.
-    pub launcher: &'a Launcher,
+    pub launcher: &'a OwnProgram,
     /// Its plan.
     pub plan: &'a ServerPlan,
     /// Called with its processes once the tables are loaded.

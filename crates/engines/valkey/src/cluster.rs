@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use journal::Journal;
+use linux::own_program::OwnProgram;
 use model::ServerKind;
-use server::{Error, Launcher, ScratchFolder, Server, ServerPlan, ServerUser, Version};
+use server::{Error, ScratchFolder, Server, ServerPlan, ServerUser, Version};
 
 use crate::error::{of_journal, of_request};
 use crate::installation::Installation;
@@ -52,7 +53,7 @@ impl server::Cluster for Cluster {
         self.installation.version()
     }
 
-    fn start(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<Box<dyn Server>, Error> {
+    fn start(&self, plan: &ServerPlan, launcher: &OwnProgram) -> Result<Box<dyn Server>, Error> {
         let program = self.installation.program.clone();
         let log = self.folder.path().join("log");
         let server = ScratchServer::start(

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use linux::own_program::OwnProgram;
 use model::ServerKind;
 use server::{
-    Error, Launcher, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal,
-    settings_beside,
+    Error, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, settings_beside,
 };
 
 use crate::client::Client;
@@ -54,7 +54,7 @@ impl ScratchServer {
         user: Option<(u32, u32)>,
         (data, log): (&Path, PathBuf),
         plan: &ServerPlan,
-        launcher: &Launcher,
+        launcher: &OwnProgram,
     ) -> Result<Self, Error> {
         let name = kind.name();
         if plan.huge_pages {

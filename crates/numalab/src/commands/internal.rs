@@ -5,10 +5,11 @@ use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 
-use experiment::workloads::{CommandLauncher, CommandOrder};
-use instance::{InstanceCommand, InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
+use experiment::workloads::CommandOrder;
+use instance::{InstanceCommand, InstanceOrder, InstanceReport, SessionOrder};
+use linux::own_program::OwnProgram;
 use model::exit::ExitCode;
-use server::{LaunchOrder, Launcher};
+use server::LaunchOrder;
 
 use crate::failure::Failure;
 
@@ -39,10 +40,7 @@ pub(crate) fn instance() -> Result<(), Failure> {
             cause,
         })
     };
-    let program = SessionProgram {
-        path: "/proc/self/exe".to_owned(),
-        arguments: vec![SESSION.to_owned()],
-    };
+    let program = OwnProgram::hidden_command(SESSION);
     let result = instance::run_instance(&order, &program, &mut commands, &mut send);
     if let Err(error) = result {
         send(error.into())?;
@@ -50,44 +48,23 @@ pub(crate) fn instance() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the launcher of database servers: this very program, even if its file has been
-/// replaced or removed.
-pub(crate) fn server_launcher() -> Launcher {
-    Launcher {
-        program: "/proc/self/exe".into(),
-        arguments: vec![SERVER.to_owned()],
-    }
-}
-
 /// Becomes a database server: reads an order from stdin, or executes `words`, which are left
 /// after the change of user.
 pub(crate) fn server(words: &[OsString]) -> Result<(), Failure> {
     let error = if words.is_empty() {
         let order: LaunchOrder = read_order()?;
-        server::place_and_execute(&order, &server_launcher())
+        server::place_and_execute(&order, &OwnProgram::hidden_command(SERVER))
     } else {
         server::execute_server(words)
     };
     Err(error.into())
 }
 
-/// Returns the launcher of guardians, which start and end external programs: this very program.
-pub(crate) fn command_guardian() -> CommandLauncher {
-    this_program(GUARDIAN)
-}
-
-fn this_program(argument: &str) -> CommandLauncher {
-    CommandLauncher {
-        program: "/proc/self/exe".into(),
-        arguments: vec![argument.to_owned()],
-    }
-}
-
 /// Guards an external program: reads an order from stdin, which then stays open. Ends as the
 /// program ended.
 pub(crate) fn guardian() -> Result<(), Failure> {
     linux::process::set_name(NAME);
-    let ended = experiment::workloads::guard(&this_program(COMMAND));
+    let ended = experiment::workloads::guard(&OwnProgram::hidden_command(COMMAND));
     let status = ended.map_err(|cause| {
         Failure::new(
             ExitCode::WorkloadFailed,

@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use journal::Journal;
+use linux::own_program::OwnProgram;
 use model::exit::ExitCode;
 use model::{
     CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, PrintedNumber, ServerMemory,
@@ -13,7 +14,7 @@ use model::{
 };
 use placement::hierarchy::Hierarchy;
 
-use super::command_launch::{CommandLauncher, CommandOrder, ReadBack, policy};
+use super::command_launch::{CommandOrder, ReadBack, policy};
 use super::command_server::{RunningServer, client_order};
 use super::guarded::{Guarded, Left};
 use super::printed_lines::shown;
@@ -28,7 +29,7 @@ const CPUS_EVERY: Duration = Duration::from_millis(20);
 
 /// External programs.
 pub struct CommandWorkload {
-    guardian: CommandLauncher,
+    guardian: OwnProgram,
     /// Where processor groups are created; `None` when none can be.
     hierarchy: Option<Hierarchy>,
     journal: Journal,
@@ -39,7 +40,7 @@ impl CommandWorkload {
     /// Creates a workload that starts programs under `guardian`, which must call [`super::guard`],
     /// on the machine with this topology.
     pub fn new(
-        guardian: CommandLauncher,
+        guardian: OwnProgram,
         hierarchy: Option<Hierarchy>,
         journal: Journal,
         topology: Topology,

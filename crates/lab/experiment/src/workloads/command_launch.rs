@@ -2,23 +2,14 @@
 //! the placement, reads it back, and becomes the shell.
 
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
 use linux::mempolicy::{self, Policy};
+use linux::own_program::{OwnProgram, become_program};
 use linux::{Root, guardian, proc_status};
 use model::{Allocation, CpuSet, NodeSet, Placement};
 use serde::{Deserialize, Serialize};
-
-/// A numalab helper process: numalab itself, with the arguments of a hidden command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLauncher {
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments; it reads a [`CommandOrder`] on stdin.
-    pub arguments: Vec<String>,
-}
 
 /// The order for the launched process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,15 +43,14 @@ pub(super) struct ReadBack {
 ///
 /// # Errors
 /// When the order is missing or malformed, or the shell cannot be started.
-pub fn guard(launcher: &CommandLauncher) -> std::io::Result<ExitStatus> {
+pub fn guard(launcher: &OwnProgram) -> std::io::Result<ExitStatus> {
     let stdin = std::io::stdin();
     let mut line = String::new();
     stdin.read_line(&mut line)?;
     let mut order: CommandOrder = serde_json::from_str(&line)?;
     order.parent_pid = std::process::id();
     let document = serde_json::to_vec(&order)?;
-    let mut command = Command::new(&launcher.program);
-    guardian::run(command.args(&launcher.arguments), &document, stdin)
+    guardian::run(&mut launcher.command(), &document, stdin)
 }
 
 /// Applies the placement to this process, writes what it reads back as the first line of standard
@@ -75,7 +65,7 @@ pub fn place_and_execute(order: &CommandOrder) -> String {
     if let Err(error) = writeln!(std::io::stdout(), "{line}") {
         return error.to_string();
     }
-    let cause = Command::new("/bin/sh").args(["-c", &order.command]).exec();
+    let cause = become_program("/bin/sh", &["-c", &order.command]);
     format!("executing /bin/sh: {cause}")
 }
 

@@ -4,11 +4,12 @@
 use std::time::{Duration, Instant};
 
 use linux::Root;
+use linux::own_program::OwnProgram;
 use model::{BytesByNode, CommandServer, Placement, Topology};
 use residency::Options;
 use residency::instances::Target;
 
-use super::command_launch::{CommandLauncher, CommandOrder};
+use super::command_launch::CommandOrder;
 use super::guarded::Guarded;
 use super::printed_lines::shown;
 use crate::Cancel;
@@ -33,7 +34,7 @@ impl RunningServer {
     /// # Errors
     /// Why it does not answer, as a lower-case fragment.
     pub(super) fn start(
-        launcher: &CommandLauncher,
+        launcher: &OwnProgram,
         order: &CommandOrder,
         asked: &CommandServer,
         cancel: &Cancel,

@@ -2,18 +2,19 @@
 //! what it prints, and ended with everything that it started.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use linux::child_group::ChildGroup;
+use linux::own_program::OwnProgram;
 use linux::process_handle::ProcessHandle;
 use linux::{Root, proc_stat};
 use model::{Between, CpuId};
 use residency::instances::{self, Target};
 
-use super::command_launch::{CommandLauncher, CommandOrder, ReadBack};
+use super::command_launch::{CommandOrder, ReadBack};
 use super::printed_lines::{Marks, Printed};
 
 /// Maximum number of bytes kept of its standard output; one that prints more is refused.
@@ -49,7 +50,7 @@ impl Guarded {
     /// # Errors
     /// What could not be done, and why, as a lower-case fragment.
     pub(super) fn start(
-        launcher: &CommandLauncher,
+        launcher: &OwnProgram,
         order: &CommandOrder,
         between: Option<&Between>,
     ) -> Result<Self, String> {
@@ -57,9 +58,8 @@ impl Guarded {
         let marks = Marks::of(between)?;
         let mut document = serde_json::to_vec(order).map_err(|error| error.to_string())?;
         document.push(b'\n');
-        let mut command = Command::new(&launcher.program);
+        let mut command = launcher.command();
         command
-            .args(&launcher.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -291,6 +291,7 @@ fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
 mod tests {
     use instance::Coordinator;
     use journal::Journal;
+    use linux::own_program::OwnProgram;
     use model::exit::ExitCode;
     use model::{
         Allocation, Backing, CasePlan, LoadPlan, LogicalReads, Outcome, Placement, SgaPlan, Work,
@@ -323,10 +324,10 @@ mod tests {
     }
 
     fn workload(program: &str, arguments: &[&str]) -> InstanceWorkload {
-        let coordinator = Coordinator {
+        let coordinator = Coordinator(OwnProgram {
             program: program.into(),
             arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
-        };
+        });
         let journal = Journal::in_directory(std::path::Path::new("/nonexistent"));
         InstanceWorkload::new(coordinator, None, journal, PathBuf::from("/nonexistent"))
     }

@@ -28,7 +28,7 @@ mod trial_groups;
 
 pub use self::server::ServerWorkload;
 pub use command::CommandWorkload;
-pub use command_launch::{CommandLauncher, CommandOrder, guard, place_and_execute};
+pub use command_launch::{CommandOrder, guard, place_and_execute};
 pub use connected::{ConnectedWorkload, connected_plan};
 pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use journal::Journal;
+use linux::own_program::OwnProgram;
 use model::exit::ExitCode;
 use model::{
     Calibration, CalibrationPoint, CasePlan, Outcome, Phase, ServerKind, ServerReads, Trial, Wait,
@@ -12,8 +13,7 @@ use model::{
 };
 use placement::hierarchy::Hierarchy;
 use server::{
-    CalibrationOrder, Cluster, Database, Launcher, Placed, ServerPlan, TablesPlan, TrialOrder,
-    Version, Watch,
+    CalibrationOrder, Cluster, Database, Placed, ServerPlan, TablesPlan, TrialOrder, Version, Watch,
 };
 
 use super::moving::Moving;
@@ -24,7 +24,7 @@ use crate::{CalibrationSpec, Cancel, TrialSpec, Workload, WorkloadError};
 /// Servers that numalab starts.
 pub struct ServerWorkload {
     databases: Vec<Box<dyn Database>>,
-    launcher: Launcher,
+    launcher: OwnProgram,
     /// Where the directories of clusters are created.
     folder: PathBuf,
     /// Where processor groups are created; `None` when none can be.
@@ -38,7 +38,7 @@ impl ServerWorkload {
     /// Creates a workload of servers of `databases`, with their clusters in `folder`.
     pub fn new(
         databases: Vec<Box<dyn Database>>,
-        launcher: Launcher,
+        launcher: OwnProgram,
         folder: PathBuf,
         hierarchy: Option<Hierarchy>,
         journal: Journal,
