@@ -1,8 +1,5 @@
 //! Values of arguments: seconds, pairs of nodes, and files that the user names.
 
-use std::fs::File;
-use std::io::{self, Read};
-
 use experiment::memory::CurvePairs;
 use model::{ID_MAX, NodeId};
 
@@ -50,23 +47,6 @@ pub(crate) fn curve_pairs(word: &str) -> Result<CurvePairs, String> {
             .and_then(|(from, to)| Some(CurvePairs::One(id(from)?, id(to)?)))
             .ok_or_else(|| "expected local, all, or two nodes as in 0:3".to_owned()),
     }
-}
-
-/// Reads the bytes of a file. /dev/zero is an error and does not exhaust memory.
-///
-/// # Errors
-/// When it cannot be read, or has more than `bytes_max` bytes.
-pub(crate) fn user_file(path: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = File::open(path)?;
-    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > bytes_max {
-        let mib = bytes_max >> 20;
-        return Err(io::Error::other(format!(
-            "the file is larger than {mib} MiB"
-        )));
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

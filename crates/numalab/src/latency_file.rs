@@ -1,7 +1,6 @@
 //! A matrix of latencies that was measured elsewhere, from a file.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use judgement::hops::MatrixFile;
@@ -146,15 +145,5 @@ fn user_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
         let message = format!("cannot read {}: {cause}", path.display());
         Failure::new(ExitCode::Usage, message).advise("name a readable text file")
     };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(FILE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unreadable(io::Error::other(
-            "the file is larger than 64 MiB",
-        )));
-    }
-    Ok(bytes)
+    observed::read_named(path, FILE_BYTES_MAX).map_err(unreadable)
 }

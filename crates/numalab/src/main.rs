@@ -31,7 +31,7 @@ mod newest_run;
 mod observation;
 mod output;
 #[cfg(test)]
-mod packaged_texts;
+mod packaged_tests;
 mod pasted;
 mod placement_arguments;
 mod plan_file;

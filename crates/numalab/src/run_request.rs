@@ -11,7 +11,7 @@ use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_runs::kernel_window_s;
 use crate::run_arguments::RunArguments;
-use crate::{argument_values, host, output, run_id};
+use crate::{host, output, run_id};
 
 /// Default length of a window.
 const WINDOW_S: f64 = 2.0;
@@ -50,7 +50,7 @@ pub(crate) fn definition(name: &str) -> Result<Definition, Failure> {
 }
 
 fn text_of(path: &str) -> io::Result<String> {
-    let bytes = argument_values::user_file(path, FILE_BYTES_MAX)?;
+    let bytes = observed::read_named(path.as_ref(), FILE_BYTES_MAX)?;
     let not_text = |_| io::Error::other("not valid UTF-8");
     String::from_utf8(linux::plain_text(bytes)).map_err(not_text)
 }

@@ -1,7 +1,6 @@
 //! The token of `numalab serve`: from a private file or from the environment, never from the
 //! command line, which other users see.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -59,7 +58,7 @@ fn of_file(path: &Path) -> Result<String, Failure> {
         let message = format!("cannot read the token in {}: {cause}", path.display());
         Failure::new(exit_code, message).advise(MAKE_ONE)
     };
-    let file = File::open(path).map_err(refused)?;
+    let file = observed::open_named(path).map_err(refused)?;
     let status = file.metadata().map_err(refused)?;
     let (owner, mode, user) = (status.uid(), status.mode() & 0o7777, linux::process::user());
     if !is_private(owner, mode, user) {
@@ -91,7 +90,7 @@ fn is_private(owner: u32, mode: u32, user: u32) -> bool {
 /// Returns random bytes for the cookies of browsers.
 fn random() -> io::Result<[u8; 32]> {
     let mut bytes = [0; 32];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    observed::open_named(Path::new("/dev/urandom"))?.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 

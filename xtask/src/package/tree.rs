@@ -53,7 +53,7 @@ pub(super) const MAN: &str = "share/man/man1";
 pub(super) const NOTICES: &str = "share/doc/numalab/third-party.txt";
 /// The test that writes man pages and completions, and the variable with its folder.
 const WRITER: (&str, &str) = (
-    "packaged_texts::tests::man_pages_and_completions_are_written",
+    "packaged_tests::tests::man_pages_and_completions_are_written",
     "NUMALAB_PACKAGED_TEXTS",
 );
 

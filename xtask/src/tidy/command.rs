@@ -9,8 +9,8 @@ use super::cycles::Crates;
 use super::finding::Finding;
 use super::project::{Project, SourceFile};
 use super::{
-    layer_table, layers, links, lints, manifest, markers, named_tests, names, silent_returns,
-    sizes, tested_crates,
+    layer_table, layers, links, lints, manifest, markers, named_tests, names, own_doors,
+    silent_returns, sizes, tested_crates,
 };
 use crate::repository;
 
@@ -92,6 +92,7 @@ fn check_rust(project: &Project) -> Vec<Finding> {
         match syn::parse_file(&file.text) {
             Ok(parsed) => {
                 findings.extend(names::check(file, &parsed));
+                findings.extend(own_doors::check(file, &parsed));
                 findings.extend(silent_returns::check(file, &parsed));
                 findings.extend(sizes::check_file(file, &parsed));
                 crates.add(file, &parsed);

@@ -153,7 +153,7 @@ impl<'ast> Visit<'ast> for FileImports {
 }
 
 /// Whether one of the attributes is `#[cfg(test)]`.
-fn is_of_tests(attributes: &[Attribute]) -> bool {
+pub(super) fn is_of_tests(attributes: &[Attribute]) -> bool {
     let is_test = |it: &Attribute| {
         let condition = it.parse_args::<syn::Path>();
         it.path().is_ident("cfg") && condition.is_ok_and(|condition| condition.is_ident("test"))
@@ -161,7 +161,8 @@ fn is_of_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(is_test)
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+/// Returns the attributes of an item.
+pub(super) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(it) => &it.attrs,
         Item::Enum(it) => &it.attrs,

@@ -13,6 +13,7 @@ mod markers;
 mod module_graph;
 mod named_tests;
 mod names;
+mod own_doors;
 mod project;
 mod silent_returns;
 mod sizes;

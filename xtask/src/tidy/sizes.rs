@@ -1,9 +1,10 @@
 //! The size rule: what does not fit on a few screens is two things. clippy measures functions
 //! (`too_many_lines`).
 
+use syn::Item;
 use syn::spanned::Spanned;
-use syn::{Attribute, Item};
 
+use super::file_imports::is_of_tests;
 use super::finding::Finding;
 use super::project::SourceFile;
 
@@ -36,13 +37,7 @@ pub(super) fn check_file(file: &SourceFile, parsed: &syn::File) -> Option<Findin
 }
 
 fn is_test_module(item: &Item) -> bool {
-    let is_cfg_test = |attribute: &Attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute
-                .parse_args::<syn::Ident>()
-                .is_ok_and(|word| word == "test")
-    };
-    matches!(item, Item::Mod(module) if module.attrs.iter().any(is_cfg_test))
+    matches!(item, Item::Mod(module) if is_of_tests(&module.attrs))
 }
 
 fn line_count(span: proc_macro2::Span) -> usize {

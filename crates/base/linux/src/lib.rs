@@ -21,6 +21,7 @@ mod directory;
 pub mod each_cpu;
 mod error;
 pub mod file_lock;
+mod folder_walk;
 pub mod futex;
 pub mod group_witness;
 pub mod guardian;

@@ -4,7 +4,7 @@
 //! writer, and opening a device may have side effects.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -25,6 +25,19 @@ pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     file.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Reads at most the last `bytes_max` bytes of a regular file.
+///
+/// # Errors
+/// When it may not be read, or is a symbolic link (`ELOOP`) or not a regular file.
+pub fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut file = open_regular(path)?;
+    let skipped = file.metadata()?.len().saturating_sub(bytes_max);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads at most the first `bytes_max` bytes of the regular file, or memfd, behind a descriptor of
@@ -80,7 +93,7 @@ pub(crate) fn path_of(held: impl AsFd) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::read_start;
+    use super::{read_end, read_start};
 
     #[test]
     fn only_a_regular_file_is_read_and_only_its_start() {
@@ -91,6 +104,8 @@ mod tests {
             read_start(&path("plain"), 4).unwrap().unwrap(),
             "12\u{fffd}4"
         );
+        assert_eq!(read_end(&path("plain"), 4).unwrap(), b"6789");
+        assert_eq!(read_end(&path("plain"), 99).unwrap().len(), 9);
         assert!(read_start(&path("none"), 4).unwrap().is_none());
         std::os::unix::fs::symlink(path("plain"), path("link")).unwrap();
         let error = read_start(&path("link"), 4).unwrap_err();

@@ -71,8 +71,9 @@ pub struct HeldCounter {
 impl HeldCounter {
     /// The counter of a process; `None` if it is no instance that is held up, or may not be read.
     pub fn of_process(pid: u32) -> Option<Self> {
-        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-        let memfds = entries.flatten().take(DESCRIPTORS_MAX).filter(|entry| {
+        let folder = format!("/proc/{pid}/fd");
+        let entries = observed::entries(folder.as_ref(), DESCRIPTORS_MAX).ok()?;
+        let memfds = entries.filter(|entry| {
             let object = std::fs::read_link(entry.path());
             object.is_ok_and(|object| object.to_string_lossy().starts_with(MEMFD))
         });

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use journal::Journal;
 use linux::own_program::OwnProgram;
+use observed::ServerUser;
 use server::{ScratchFolder, Server, ServerPlan, TablesPlan, Version};
 
 use crate::Error;
@@ -24,7 +25,7 @@ const SOCKET: &str = "socket";
 #[derive(Debug)]
 pub(crate) struct Cluster {
     places: Places,
-    user: Option<(u32, u32)>,
+    user: Option<ServerUser>,
     installation: Installation,
     /// The tables that are in the data directory.
     tables: Cell<Option<TablesPlan>>,
@@ -43,7 +44,7 @@ impl Cluster {
         journal: &Journal,
     ) -> Result<Self, Error> {
         let installation = installation::find(path)?;
-        let user = server_user()?.map(|user| (user.uid, user.gid));
+        let user = server_user()?;
         let folder = ScratchFolder::create((KIND, PROGRAM), parent, user, journal)?;
         let places = Places {
             program: installation.program.clone(),

@@ -3,9 +3,8 @@
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use server::ServerUser;
+use observed::{Program, ServerUser};
 
 use crate::Error;
 use crate::kind::PROGRAM;
@@ -83,15 +82,13 @@ pub(crate) fn find(path: Option<&OsStr>) -> Result<Installation, Error> {
 
 /// Returns the installation of a program, as the server's user finds it.
 fn of(program: &Path, user: Option<ServerUser>) -> Result<Installation, Error> {
-    let mut command = Command::new(program);
-    without_settings_of_others(ServerUser::runs(user, &mut command))
+    let output = Program::installed(program, user)
+        .with(without_settings_of_others)
         .args(["--no-defaults", "--version"])
-        .current_dir("/");
-    let output = command.output();
-    let output = output.map_err(Error::io(format!("running {}", program.display())))?;
+        .answer()?;
     let said = String::from_utf8_lossy(&output.stdout);
     let (version, number) = parse_version(&said).ok_or_else(|| {
-        let found = server::one_line(&output.stdout);
+        let found = observed::one_line(&output.stdout);
         Error::answer(
             format!("{} --version", program.display()),
             "a version such as Ver 10.11.6-MariaDB",

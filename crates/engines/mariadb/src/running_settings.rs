@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use linux::{Root, proc_net_unix, proc_status};
 use model::ServerSettings;
-use server::{Address, HeldAddress};
+use observed::{Address, HeldAddress};
 
 use crate::Error;
 use crate::client::Client;
@@ -64,18 +64,17 @@ pub(crate) fn connect(root: &Root, pid: u32) -> Result<Client, Error> {
     }
     let held = paths.iter().map(|path| hold(root, pid, path)).collect();
     let (owner, _) = proc_status::user(root, pid)?;
-    let asker = server::name_of_user(linux::process::user());
-    let owner = server::name_of_user(owner);
+    let asker = observed::name_of_user(linux::process::user());
+    let owner = observed::name_of_user(owner);
     let credentials = Credentials::of_process()?.for_server_of(owner.as_deref(), asker.as_deref());
     let named = credentials.map(|it| (it.user.or(asker).unwrap_or_default(), it.password));
-    let connected = server::as_user_of(root, pid, |user| {
+    observed::as_user_of(root, pid, |user| {
         let mut users = vec![user.unwrap_or(USUAL_USER), USUAL_USER];
         users.dedup();
         let by_socket = users.into_iter().map(|user| (user.to_owned(), None));
         let logins: Vec<Login> = named.into_iter().chain(by_socket).collect();
-        Ok(connect_to_one(held, &logins))
-    });
-    connected?
+        connect_to_one(held, &logins)
+    })
 }
 
 /// A name, and a password if there is one.
@@ -84,7 +83,7 @@ type Login = (String, Option<String>);
 /// Connects to the first socket that lets one of the users in. A server that is silent at one has
 /// nobody who answers at the others.
 fn connect_to_one(
-    held: Vec<Result<HeldAddress, server::Error>>,
+    held: Vec<Result<HeldAddress, observed::Error>>,
     logins: &[Login],
 ) -> Result<Client, Error> {
     let mut last = None;
@@ -108,7 +107,7 @@ fn connect_to_one(
 }
 
 /// Holds a socket of the server for us, who may have another root directory.
-fn hold(root: &Root, pid: u32, path: &Path) -> Result<HeldAddress, server::Error> {
+fn hold(root: &Root, pid: u32, path: &Path) -> Result<HeldAddress, observed::Error> {
     let relative = path.strip_prefix("/").unwrap_or(path);
     let reachable = root.path(&format!("proc/{pid}/root")).join(relative);
     Address::Socket(reachable).hold()

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use linux::own_program::OwnProgram;
+use observed::ServerUser;
 use server::{Loaded, Server, ServerPlan, ServerProcess};
 
 use crate::Error;
@@ -34,7 +35,7 @@ impl ScratchServer {
     /// When it cannot be placed, or does not come up.
     pub(crate) fn start(
         places: &Places,
-        user: Option<(u32, u32)>,
+        user: Option<ServerUser>,
         (plan, mode): (&ServerPlan, Mode),
         launcher: &OwnProgram,
     ) -> Result<Self, Error> {

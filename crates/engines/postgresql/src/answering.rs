@@ -6,8 +6,8 @@ use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::time::Duration;
 
+use observed::Address;
 use postgres::config::Host;
-use server::Address;
 
 use crate::Error;
 

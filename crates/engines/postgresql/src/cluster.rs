@@ -6,19 +6,23 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::time::Duration;
 
 use journal::Journal;
 use linux::own_program::OwnProgram;
-use server::{Server, ServerPlan, ServerUser, one_line};
+use observed::{Program, ServerUser, one_line};
+use server::{ScratchFolder, Server, ServerPlan};
 
 use crate::cluster_settings::SETTINGS;
 use crate::folders::Folders;
+use crate::kind::KIND;
 use crate::programs::{server_user, without_settings_of_others};
-use crate::scratch_cluster::ScratchCluster;
+use crate::scratch_cluster::ClusterMade;
 use crate::scratch_server::{SUPERUSER, ScratchServer};
 use crate::{Error, Installation, Places, fetched, installation};
 
+/// `initdb` writes 40 MB and syncs nothing.
+const INIT_WITHIN: Duration = Duration::from_secs(600);
 /// Subdirectory of fetched programs.
 const PROGRAMS: &str = "postgresql";
 
@@ -39,8 +43,8 @@ impl Cluster {
     /// left behind then.
     pub(crate) fn create(places: &Places, parent: &Path, journal: &Journal) -> Result<Self, Error> {
         let user = server_user()?;
-        let ids = user.map(|user| (user.uid, user.gid));
-        let scratch = ScratchCluster::create(parent, 0, ids, journal)?;
+        let made = |directory| ClusterMade { directory };
+        let scratch = ScratchFolder::make(KIND, parent, user, journal, made)?;
         let installation = match &places.release {
             Some(release) => fetched::fetch(release, &scratch.give(PROGRAMS)?, user)?,
             None => installation::find(places)?,
@@ -60,20 +64,18 @@ impl Cluster {
     }
 
     fn init(&self) -> Result<(), Error> {
-        let mut command = Command::new(self.installation.program("initdb"));
-        command
-            .arg("--pgdata")
-            .arg(&self.folders.data)
+        let initdb = Program::installed(self.installation.program("initdb"), self.user)
+            .with(without_settings_of_others)
+            .in_folder(&self.folders.data)
+            .within(INIT_WITHIN)
+            .args(["--pgdata".as_ref(), self.folders.data.as_os_str()])
             .args(["--auth", "trust", "--username", SUPERUSER, "--no-sync"])
             // What `initdb` leaves names the System V segment of a server that failed; numalab
             // removes both.
-            .arg("--no-clean")
+            .args(["--no-clean"])
             // The C locale is built in, so no locale need be installed.
             .args(["--locale", "C", "--encoding", "UTF8"]);
-        let output = self
-            .as_user(&mut command)
-            .output()
-            .map_err(Error::io("running initdb"))?;
+        let output = initdb.answer()?;
         if output.status.success() {
             return Ok(());
         }
@@ -82,13 +84,6 @@ impl Cluster {
             status: format!("ended with {}", output.status),
             said: one_line(&output.stderr),
         })
-    }
-
-    /// Makes a command run as the server's user, in its directory, without settings of the caller.
-    fn as_user<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.current_dir(&self.folders.data);
-        ServerUser::runs(self.user, without_settings_of_others(command));
-        command
     }
 }
 
@@ -102,9 +97,8 @@ impl server::Cluster for Cluster {
         plan: &ServerPlan,
         launcher: &OwnProgram,
     ) -> Result<Box<dyn Server>, server::Error> {
-        let user = self.user.map(|user| (user.uid, user.gid));
         let program = self.installation.program("postgres");
-        let server = ScratchServer::start(&self.folders, program, user, plan, launcher)?;
+        let server = ScratchServer::start(&self.folders, program, self.user, plan, launcher)?;
         Ok(Box::new(server))
     }
 }

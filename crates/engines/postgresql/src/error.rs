@@ -155,6 +155,15 @@ fn words_of(error: &postgres::Error) -> String {
     format!("{}{hint}", said.message())
 }
 
+impl From<observed::Error> for Error {
+    fn from(error: observed::Error) -> Self {
+        Error::Io {
+            what: error.what,
+            cause: error.cause,
+        }
+    }
+}
+
 impl Error {
     /// Creates the error of an operation of the operating system.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

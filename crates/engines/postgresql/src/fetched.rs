@@ -5,11 +5,10 @@
 //! compiled in. They and everything fetched run as the server's user: root neither runs nor reads
 //! anything that came over the network.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-use server::ServerUser;
+use observed::{Program, ServerUser};
 
 use crate::installation;
 use crate::programs::without_settings_of_others;
@@ -23,11 +22,17 @@ const REPOSITORY: Repository = Repository {
 };
 /// Name of the archive in the directory until it is unpacked.
 const ARCHIVE: &str = "archive.jar";
+/// Name of the folder of the archive that is in it, until that is unpacked.
+const INNER: &str = "inner";
 /// Maximum size of an archive; releases have 10 to 40 MB.
 const ARCHIVE_BYTES_MAX: &str = "256M";
 /// Timeout for one file, and for a silent connection, in seconds.
 const SECONDS_MAX: &str = "600";
 const SILENT_SECONDS_MAX: &str = "30";
+/// Timeout for one program: curl tries each file three times.
+const WITHIN: Duration = Duration::from_secs(1900);
+/// The programs that do the work.
+const NEEDS: &str = "fetching needs curl, sha512sum, unzip, tar and xz";
 
 /// A Maven repository.
 struct Repository {
@@ -103,8 +108,8 @@ impl Work<'_> {
         download(&url, &["--output", ARCHIVE])?;
         self.verify(&checksum)?;
         self.unpack()?;
-        let removed = self.program("rm", &["--force", ARCHIVE]).output();
-        succeeded("rm", removed).map(drop)
+        self.run("rm", &["--recursive", "--force", ARCHIVE, INNER])
+            .map(drop)
     }
 
     /// Downloads a file; returns its content unless it goes to a file.
@@ -129,9 +134,9 @@ impl Work<'_> {
             "--speed-time",
             SILENT_SECONDS_MAX,
         ];
-        let mut curl = self.program("curl", &words);
-        let output = curl.args(to).arg(url).output();
-        succeeded("curl", output).map_err(|cause| format!("{url}: {cause}"))
+        let words = [&words[..], to, &[url]].concat();
+        let said = self.run("curl", &words);
+        said.map_err(|cause| format!("{url}: {cause}"))
     }
 
     /// Compares the archive with its published checksum.
@@ -141,40 +146,37 @@ impl Work<'_> {
         if digits.len() != 128 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err("its published SHA-512 checksum is malformed".to_owned());
         }
-        let mut sum = self.program("sha512sum", &["--check", "--status"]);
-        let line = format!("{digits}  {ARCHIVE}\n");
-        match succeeded("sha512sum", with_input(&mut sum, line.as_bytes())) {
-            Ok(_) => Ok(()),
-            Err(cause) if cause.starts_with("sha512sum ended") => Err(
+        let sum = self.program("sha512sum", &["--check", "--status"]);
+        let sum = sum.given(format!("{digits}  {ARCHIVE}\n").as_bytes());
+        let answer = sum.answer().map_err(|error| not_run("sha512sum", error))?;
+        match answer.status.success() {
+            true => Ok(()),
+            false => Err(
                 "the SHA-512 checksum of the archive does not match the published one".to_owned(),
             ),
-            Err(cause) => Err(cause),
         }
     }
 
     /// Unpacks the archive, which holds one compressed tar archive of `bin`, `lib` and `share`.
     fn unpack(&self) -> Result<(), String> {
-        let mut unzip = self.program("unzip", &["-p", ARCHIVE, "*.txz"]);
-        let mut unzip = unzip
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|cause| not_started("unzip", &cause))?;
-        let inner = unzip.stdout.take().map_or(Stdio::null(), Stdio::from);
-        let words = ["--extract", "--xz", "--no-same-owner", "--file", "-"];
-        let unpacked = self.program("tar", &words).stdin(inner).output();
-        succeeded("unzip", unzip.wait_with_output())?;
-        succeeded("tar", unpacked).map(drop)
+        self.run("unzip", &["-q", "-j", ARCHIVE, "*.txz", "-d", INNER])?;
+        let tar = "exec tar --extract --xz --no-same-owner --file \"$1\"/*.txz";
+        self.run("sh", &["-c", tar, "sh", INNER]).map(drop)
     }
 
-    fn program(&self, name: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(name);
-        without_settings_of_others(&mut command)
+    /// Runs a program to its end; returns what it printed.
+    fn run(&self, name: &str, words: &[&str]) -> Result<Vec<u8>, String> {
+        let answer = self.program(name, words).answer();
+        let answer = answer.map_err(|error| not_run(name, error))?;
+        answer.succeeded().map_err(|error| error.to_string())
+    }
+
+    fn program(&self, name: &str, words: &[&str]) -> Program {
+        Program::installed(name, self.user)
+            .with(without_settings_of_others)
             .args(words)
-            .current_dir(self.folder)
-            .stdin(Stdio::null());
-        ServerUser::runs(self.user, &mut command);
-        command
+            .in_folder(self.folder)
+            .within(WITHIN)
     }
 }
 
@@ -195,30 +197,11 @@ fn platform() -> Result<String, String> {
     Ok(format!("{name}{}", if is_alpine { "-alpine" } else { "" }))
 }
 
-fn with_input(command: &mut Command, input: &[u8]) -> std::io::Result<Output> {
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = piped.stderr(Stdio::piped()).spawn()?;
-    let written = child.stdin.take().map(|mut stdin| stdin.write_all(input));
-    let output = child.wait_with_output()?;
-    written.transpose().map(|_| output)
-}
-
-fn not_started(program: &str, cause: &std::io::Error) -> String {
-    let needs = "fetching needs curl, sha512sum, unzip, tar and xz";
-    match cause.kind() {
-        std::io::ErrorKind::NotFound => format!("{program} is not installed ({needs})"),
-        _ => format!("cannot run {program}: {cause}"),
+fn not_run(program: &str, error: observed::Error) -> String {
+    match error.cause.kind() {
+        std::io::ErrorKind::NotFound => format!("{program} is not installed ({NEEDS})"),
+        _ => error.to_string(),
     }
-}
-
-/// Returns the output of a program if it succeeded.
-fn succeeded(program: &str, output: std::io::Result<Output>) -> Result<Vec<u8>, String> {
-    let output = output.map_err(|cause| not_started(program, &cause))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let said = server::one_line(&output.stderr);
-    Err(format!("{program} ended with {}: {said}", output.status))
 }
 
 #[cfg(test)]
@@ -290,13 +273,13 @@ mod tests {
         check(b"y", of_x, "does not match the published one");
         check(b"x", "not found", "is malformed");
         check(b"x", "", "is malformed");
-        check(b"x", of_x, "unzip ended");
+        check(b"x", of_x, "running unzip: it ended");
     }
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        let cause = std::io::ErrorKind::NotFound.into();
-        let said = not_started("unzip", &cause);
+        let missing = Program::installed("/nonexistent/unzip", None).answer();
+        let said = not_run("unzip", missing.unwrap_err());
         assert!(said.contains("unzip is not installed"), "{said}");
     }
 }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use server::ScratchFolder;
+
 use crate::Error;
-use crate::scratch_cluster::ScratchCluster;
+use crate::scratch_cluster::ClusterMade;
 
 /// The directory of the server's socket.
 const SOCKET: &str = "socket";
@@ -13,7 +15,7 @@ const SETTINGS_FILE: &str = "postgresql.conf";
 /// The paths of a cluster.
 #[derive(Debug)]
 pub(crate) struct Folders {
-    scratch: ScratchCluster,
+    scratch: ScratchFolder<ClusterMade>,
     /// The data directory.
     pub data: PathBuf,
     /// The directory of the socket.
@@ -25,7 +27,7 @@ impl Folders {
     ///
     /// # Errors
     /// When one cannot be created.
-    pub(crate) fn make(scratch: ScratchCluster) -> Result<Self, Error> {
+    pub(crate) fn make(scratch: ScratchFolder<ClusterMade>) -> Result<Self, Error> {
         Ok(Folders {
             data: scratch.give_data()?,
             socket: scratch.give(SOCKET)?,
@@ -35,11 +37,11 @@ impl Folders {
 
     /// Returns the path of the settings file.
     pub(crate) fn settings(&self) -> PathBuf {
-        self.scratch.directory().join(SETTINGS_FILE)
+        self.scratch.path().join(SETTINGS_FILE)
     }
 
     /// Returns the path of the server's log.
     pub(crate) fn log(&self) -> PathBuf {
-        self.scratch.directory().join("log")
+        self.scratch.path().join("log")
     }
 }

@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use server::ServerUser;
+use observed::{Answer, Program, ServerUser, one_line};
 
 use crate::Error;
 use crate::programs::{server_user, without_settings_of_others};
@@ -17,6 +16,8 @@ const PACKAGES: [(&str, &str, &str); 2] = [
 ];
 /// Directory used by `make install`.
 const BUILT: &str = "/usr/local/pgsql/bin";
+/// Folders of packages have fewer entries.
+const ENTRIES_MAX: usize = 1 << 16;
 /// The programs that must exist.
 const PROGRAMS: [&str; 2] = ["postgres", "initdb"];
 
@@ -93,19 +94,16 @@ fn candidates(places: &Places, user: Option<ServerUser>) -> Vec<PathBuf> {
         candidates.extend(versions_in(Path::new(parent), prefix, bin));
     }
     candidates.push(PathBuf::from(BUILT));
-    let mut pg_config = Command::new("pg_config");
-    without_settings_of_others(ServerUser::runs(user, &mut pg_config)).current_dir("/");
-    let configured = pg_config.arg("--bindir").output().ok();
-    let configured = configured.filter(|output| output.status.success());
-    candidates.extend(
-        configured.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())),
-    );
+    let pg_config = Program::installed("pg_config", user).with(without_settings_of_others);
+    let answer = pg_config.args(["--bindir"]).answer();
+    let configured = answer.and_then(Answer::succeeded).ok();
+    candidates.extend(configured.map(|said| PathBuf::from(String::from_utf8_lossy(&said).trim())));
     candidates
 }
 
 /// Returns the directories `PARENT/PREFIXnn/BIN`, highest number first.
 fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let entries = observed::entries(parent, ENTRIES_MAX).into_iter().flatten();
     let mut found: Vec<(u32, PathBuf)> = entries
         .filter_map(|entry| {
             let name = entry.file_name();
@@ -120,15 +118,14 @@ fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
 /// Returns the installation in a directory, as the server's user finds it.
 pub(crate) fn of(bin: &Path, user: Option<ServerUser>) -> Result<Installation, Error> {
     let program = bin.join("postgres");
-    let mut command = Command::new(&program);
-    ServerUser::runs(user, command.arg("--version").current_dir("/"));
-    let output = command.output();
-    let output = output.map_err(Error::io(format!("running {}", program.display())))?;
-    let said = String::from_utf8_lossy(&output.stdout);
+    let answer = Program::installed(&program, user)
+        .args(["--version"])
+        .answer()?;
+    let said = String::from_utf8_lossy(&answer.stdout);
     let version = parse_version(&said).ok_or_else(|| Error::Answer {
         what: "postgres --version",
         expected: "a version such as postgres (PostgreSQL) 15.14".to_owned(),
-        found: format!("{:?}", said.trim()),
+        found: format!("{:?}", one_line(&answer.stdout)),
     })?;
     version.require_oldest()?;
     Ok(Installation {

@@ -3,7 +3,6 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use nix::unistd::{Uid, User};
 use postgres::config::Host;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
@@ -53,8 +52,7 @@ impl Login {
         };
         let mut login = login;
         login.user = Some((uid, gid));
-        let name = User::from_uid(Uid::from_raw(uid)).ok().flatten();
-        let name = name.map_or_else(|| uid.to_string(), |user| user.name);
+        let name = observed::name_of_user(uid).unwrap_or_else(|| uid.to_string());
         if !is_role_named {
             login.config.user(&name);
         }

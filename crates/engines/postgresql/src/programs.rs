@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use server::ServerUser;
+use observed::ServerUser;
 
 use crate::Error;
 

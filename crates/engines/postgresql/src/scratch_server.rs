@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use linux::own_program::OwnProgram;
+use observed::ServerUser;
 use postgres::{Client, NoTls};
 use server::{
     Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
@@ -44,7 +45,7 @@ impl ScratchServer {
     pub(crate) fn start(
         folders: &Folders,
         program: PathBuf,
-        user: Option<(u32, u32)>,
+        user: Option<ServerUser>,
         plan: &ServerPlan,
         launcher: &OwnProgram,
     ) -> Result<Self, Error> {

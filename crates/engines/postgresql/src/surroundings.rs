@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nix::unistd::{Uid, User};
 use postgres::config::SslMode;
 
 use crate::Error;
@@ -49,12 +48,10 @@ impl Surroundings {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| is_taken(name));
-        let user = User::from_uid(Uid::effective()).ok().flatten();
-        let home = std::env::var_os("HOME").map(PathBuf::from);
         Surroundings {
             variables: variables.collect(),
-            home: home.or_else(|| user.as_ref().map(|user| user.dir.clone())),
-            user: user.map(|user| user.name),
+            home: std::env::home_dir(),
+            user: observed::name_of_user(linux::process::user()),
         }
     }
 

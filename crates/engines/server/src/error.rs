@@ -76,6 +76,15 @@ pub enum Error {
     SystemCall(#[from] linux::SystemCallError),
 }
 
+impl From<observed::Error> for Error {
+    fn from(error: observed::Error) -> Self {
+        Error::Io {
+            what: error.what,
+            cause: error.cause,
+        }
+    }
+}
+
 impl Error {
     /// Creates the error of an operation of the operating system.
     pub fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

@@ -4,22 +4,24 @@
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use journal::Error;
 use model::ServerKind;
 
 /// The file that marks a folder as numalab's: created first, removed last.
 const MARKER: &str = "numalab.cluster";
+/// A folder has the directories of its server, and few files beside them.
+const ENTRIES_MAX: usize = 1 << 16;
 
 /// Returns the prefix of the name of every folder of this database.
 fn prefix(kind: ServerKind) -> String {
     format!("numalab-{}-", kind.id())
 }
 
-/// Returns the name of a folder of process `pid`.
-pub(crate) fn name_of(kind: ServerKind, pid: u32, number: u32) -> String {
-    format!("{}{pid}-{number}", prefix(kind))
+/// Returns the name of the folder of process `pid`.
+pub(crate) fn name_of(kind: ServerKind, pid: u32) -> String {
+    format!("{}{pid}-0", prefix(kind))
 }
 
 /// Returns whether this is the path of a folder that process `pid` created, without symbolic links.
@@ -32,33 +34,26 @@ pub(crate) fn is_name_of(kind: ServerKind, folder: &Path, pid: u32) -> bool {
     is_number && real.map_or(true, |real| real.as_os_str() == folder.as_os_str())
 }
 
-/// Refuses a directory in which another user could replace numalab's folder.
-pub(crate) fn require_safe(parent: &Path) -> io::Result<()> {
-    let status = fs::metadata(parent)?;
-    let is_owner_trusted = [0, linux::process::user()].contains(&status.uid());
-    let is_shared = status.mode() & 0o022 != 0;
-    let is_sticky = status.mode() & 0o1000 != 0;
-    if is_owner_trusted && (is_sticky || !is_shared) {
-        return Ok(());
-    }
-    let (owner, mode) = (status.uid(), status.mode() & 0o7777);
-    Err(io::Error::other(format!(
-        "it belongs to user {owner} with mode {mode:o}, so others could replace its contents; set \
-         TMPDIR to another directory"
-    )))
+/// Returns the path without links of a directory in which nobody could replace numalab's folder.
+pub(crate) fn safe_place(parent: &Path) -> Result<PathBuf, Error> {
+    let unsafe_place = |error| {
+        let cause = format!("{error}; set TMPDIR to another directory");
+        folder_error("use", parent, io::Error::other(cause))
+    };
+    linux::private_folder::place_for_folders(parent).map_err(unsafe_place)
 }
 
-/// Creates a folder that the group of `user` may pass through.
-pub(crate) fn make(folder: &Path, user: Option<(u32, u32)>) -> io::Result<()> {
+/// Creates a folder that this group may pass through.
+pub(crate) fn make(folder: &Path, group: Option<u32>) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)?;
     fs::write(
         folder.join(MARKER),
         "a throw-away server of numalab; `numalab undo` removes it\n",
     )?;
-    let Some((_, gid)) = user else {
+    let Some(group) = group else {
         return Ok(());
     };
-    lchown(folder, None, Some(gid))?;
+    lchown(folder, None, Some(group))?;
     fs::set_permissions(folder, Permissions::from_mode(0o710))
 }
 
@@ -104,8 +99,8 @@ pub(crate) fn is_made(folder: &Path) -> bool {
 /// be resumed.
 pub(crate) fn remove(folder: &Path) -> Result<(), Error> {
     let marker = folder.join(MARKER);
-    let entries = fs::read_dir(folder).map_err(|cause| folder_error("list", folder, cause))?;
-    for entry in entries.flatten() {
+    let entries = observed::entries(folder, ENTRIES_MAX);
+    for entry in entries.map_err(|cause| folder_error("list", folder, cause))? {
         let path = entry.path();
         if path == marker {
             continue;

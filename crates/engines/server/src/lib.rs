@@ -12,6 +12,7 @@ mod folder_rules;
 mod gates;
 mod launch;
 mod loaded;
+mod made_folder;
 #[cfg(test)]
 mod memory_server;
 mod plan;
@@ -20,9 +21,7 @@ mod results;
 mod scratch_folder;
 mod session;
 mod sessions;
-mod socket;
 mod trial;
-mod user;
 mod window;
 mod work_counters;
 
@@ -35,14 +34,13 @@ pub use error::Error;
 pub use gates::unaccounted;
 pub use launch::{LaunchOrder, ServerCommand, StopSignal, execute_server, place_and_execute};
 pub use loaded::Loaded;
+pub use made_folder::MadeFolder;
 pub use plan::{
     CalibrationOrder, Placed, ServerPlan, TablesPlan, TrialOrder, Watch, settings_beside,
 };
-pub use process::{ServerProcess, one_line};
+pub use process::ServerProcess;
 pub use results::{TrialResult, Window};
 pub use scratch_folder::{CHANGES, FolderMade, ScratchFolder};
 pub use session::{Call, Done, Listener, Mark, Opener, Session};
-pub use socket::{Address, HeldAddress, Socket};
 pub use trial::{TrialOf, measure};
-pub use user::{ServerUser, as_user_of, name_of_user};
 pub use work_counters::{WorkCounters, WorkDone};

@@ -8,12 +8,17 @@ use std::time::{Duration, Instant};
 
 use linux::child_group::ChildGroup;
 use linux::own_program::OwnProgram;
+use linux::plain_file;
 use model::ServerKind;
+use observed::{ServerUser, one_line};
 
 use crate::{Error, LaunchOrder, Placed, ServerCommand, StopSignal};
 
 /// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The end of a log, in which the reason of a failure is.
+const LOG_END_BYTES: u64 = 4096;
 
 /// The first process of a server, which the others end with; killed on drop.
 #[derive(Debug)]
@@ -35,7 +40,7 @@ impl ServerProcess {
         launcher: &OwnProgram,
         placed: &Placed,
         command: ServerCommand,
-        user: Option<(u32, u32)>,
+        user: Option<ServerUser>,
         (folder, log): (&Path, PathBuf),
         environment: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<Self, Error> {
@@ -56,7 +61,7 @@ impl ServerProcess {
             placement: placed.placement.clone(),
             groups: placed.groups.clone(),
             allocation: placed.allocation.clone(),
-            user,
+            user: user.map(|user| (user.uid, user.gid)),
             command,
         };
         let document = serde_json::to_vec(&order).expect("an order of plain words is JSON");
@@ -98,7 +103,8 @@ impl ServerProcess {
 
     /// Returns an error with the end of the server's log.
     fn failure(&self, what: &'static str) -> Error {
-        let said = one_line(&std::fs::read(&self.log).unwrap_or_default());
+        let said = plain_file::read_end(&self.log, LOG_END_BYTES).unwrap_or_default();
+        let said = one_line(&said);
         let kind = self.kind;
         Error::Server { kind, what, said }
     }
@@ -134,18 +140,4 @@ impl ServerProcess {
         }
         true
     }
-}
-
-/// Returns the end of a program's output, where the reason is, as one line.
-pub fn one_line(said: &[u8]) -> String {
-    const CHARACTERS_MAX: usize = 600;
-    let text = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let line = lines.join("; ");
-    let skip = line.chars().count().saturating_sub(CHARACTERS_MAX);
-    line.chars().skip(skip).collect()
 }

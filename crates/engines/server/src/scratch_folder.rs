@@ -11,9 +11,11 @@ use journal::{Change, Error, Journal, Kind, Presence, ProcessIdentity, TakeBack}
 use linux::Root;
 use linux::process_handle::ProcessHandle;
 use model::ServerKind;
+use observed::ServerUser;
 use serde::{Deserialize, Serialize};
 
 use crate::folder_rules::{self, folder_error};
+use crate::made_folder::MadeFolder;
 
 /// The data directory inside a folder, in which its server works.
 const DATA: &str = "data";
@@ -46,8 +48,7 @@ impl Change for FolderMade {
     const OUTLIVES_A_BOOT: bool = true;
 
     fn presence(&self, made_by: &ProcessIdentity) -> Result<Presence, Error> {
-        let is_ours = folder_rules::is_name_of(self.server, &self.directory, made_by.pid);
-        Ok(Presence::there_if(is_ours, self.directory.display()))
+        Ok(self.presence_of(made_by))
     }
 
     fn take_back(&self, _: &TakeBack<'_>) -> Result<Option<String>, Error> {
@@ -55,23 +56,17 @@ impl Change for FolderMade {
     }
 }
 
-impl FolderMade {
-    /// Ends the server of the folder and removes it. A missing one is not an error.
-    fn remove(&self) -> Result<(), Error> {
-        if !self.directory.exists() {
-            return Ok(());
-        }
-        let refused = |reason: String| Error::Undo {
-            change: self.to_string(),
-            reason,
-        };
-        folder_rules::require_ours(self.server, &self.directory).map_err(refused)?;
-        self.end_processes().map_err(refused)?;
-        folder_rules::remove(&self.directory)
+impl MadeFolder for FolderMade {
+    fn server(&self) -> ServerKind {
+        self.server
+    }
+
+    fn folder(&self) -> &Path {
+        &self.directory
     }
 
     /// Kills the processes of the server: nothing of it is needed any more.
-    fn end_processes(&self) -> Result<(), String> {
+    fn end_server(&self) -> Result<(), String> {
         let pids = linux::proc_stat::pids(&Root::live()).map_err(|error| error.to_string())?;
         let servers = pids
             .into_iter()
@@ -87,7 +82,9 @@ impl FolderMade {
         }
         Ok(())
     }
+}
 
+impl FolderMade {
     /// Opens the process with this id if it has the server's name and works in the data directory.
     /// It is opened before it is examined, since ids are reused.
     fn process_of(&self, pid: u32) -> Option<ProcessHandle> {
@@ -98,49 +95,62 @@ impl FolderMade {
     }
 }
 
-/// An existing folder; removed on drop.
+/// An existing folder; removed on drop, with its server.
 #[derive(Debug)]
-pub struct ScratchFolder {
-    made: FolderMade,
+pub struct ScratchFolder<M: MadeFolder = FolderMade> {
+    made: M,
     /// User and group of the server, if they are not this process's.
-    user: Option<(u32, u32)>,
+    user: Option<ServerUser>,
     journal: Journal,
     entry: u64,
 }
 
 impl ScratchFolder {
-    /// Creates a folder in `parent` that stays this user's. No other user may enter it except the
-    /// server's, if that is another user: it passes through to what [`ScratchFolder::give`] gives
-    /// it. The server is the process with the name `process`.
+    /// Creates the folder of a server of one process, which has the name `process`: as
+    /// [`ScratchFolder::make`].
+    ///
+    /// # Errors
+    /// As [`ScratchFolder::make`].
+    pub fn create(
+        (server, process): (ServerKind, &str),
+        parent: &Path,
+        user: Option<ServerUser>,
+        journal: &Journal,
+    ) -> Result<Self, Error> {
+        Self::make(server, parent, user, journal, |directory| FolderMade {
+            server,
+            process: process.to_owned(),
+            directory,
+        })
+    }
+}
+
+impl<M: MadeFolder> ScratchFolder<M> {
+    /// Creates a folder in `parent` that stays this user's; `made` is the change in the journal.
+    /// No other user may enter it except the server's, if that is another user: it passes through
+    /// to what [`ScratchFolder::give`] gives it.
     ///
     /// # Errors
     /// When the journal or the folder cannot be written; nothing is left behind then.
-    pub fn create(
-        (kind, process): (ServerKind, &str),
+    pub fn make(
+        server: ServerKind,
         parent: &Path,
-        user: Option<(u32, u32)>,
+        user: Option<ServerUser>,
         journal: &Journal,
+        made: impl FnOnce(PathBuf) -> M,
     ) -> Result<Self, Error> {
         // Without symbolic links: the working directory of a process has none either.
-        let parent = parent
-            .canonicalize()
-            .and_then(|parent| folder_rules::require_safe(&parent).map(|()| parent))
-            .map_err(|cause| folder_error("use", parent, cause))?;
-        let directory = parent.join(folder_rules::name_of(kind, std::process::id(), 0));
-        let process = process.to_owned();
-        let made = FolderMade {
-            server: kind,
-            process,
-            directory,
-        };
+        let parent = folder_rules::safe_place(parent)?;
+        let made = made(parent.join(folder_rules::name_of(server, std::process::id())));
         let entry = made.clone().record(journal)?;
-        if let Err(cause) = folder_rules::make(&made.directory, user) {
-            let removed = std::fs::remove_dir(&made.directory);
+        let group = user.map(|user| user.gid);
+        if let Err(cause) = folder_rules::make(made.folder(), group) {
+            let removed = std::fs::remove_dir(made.folder());
             // What cannot be removed stays in the journal; what was never created need not.
-            if removed.is_ok() || !folder_rules::is_made(&made.directory) {
+            if removed.is_ok() || !folder_rules::is_made(made.folder()) {
                 journal.mark_undone(entry)?;
             }
-            return Err(folder_error("make", &made.directory, cause));
+            return Err(folder_error("make", made.folder(), cause));
         }
         Ok(ScratchFolder {
             made,
@@ -156,10 +166,10 @@ impl ScratchFolder {
     /// # Errors
     /// When it cannot be created.
     pub fn give(&self, name: &str) -> Result<PathBuf, Error> {
-        let path = self.made.directory.join(name);
+        let path = self.made.folder().join(name);
         let made = DirBuilder::new().mode(0o700).create(&path);
         let given = made.and_then(|()| match self.user {
-            Some((uid, gid)) => lchown(&path, Some(uid), Some(gid)),
+            Some(user) => lchown(&path, Some(user.uid), Some(user.gid)),
             None => Ok(()),
         });
         given.map_err(|cause| folder_error("make", &path, cause))?;
@@ -176,11 +186,11 @@ impl ScratchFolder {
 
     /// Returns the folder.
     pub fn path(&self) -> &Path {
-        &self.made.directory
+        self.made.folder()
     }
 }
 
-impl Drop for ScratchFolder {
+impl<M: MadeFolder> Drop for ScratchFolder<M> {
     fn drop(&mut self) {
         // What fails here stays in the journal, for `numalab undo`.
         if self.made.remove().is_ok() {
@@ -197,8 +207,9 @@ mod tests {
 
     use journal::Journal;
     use model::ServerKind;
+    use testing::{Need, not_run};
 
-    use super::{FolderMade, ScratchFolder, folder_rules};
+    use super::{FolderMade, MadeFolder, ScratchFolder, folder_rules};
 
     const KIND: ServerKind = ServerKind::named("postgres");
 
@@ -230,7 +241,14 @@ mod tests {
         let shared = parent.path().join("shared");
         fs::create_dir(&shared).unwrap();
         fs::set_permissions(&shared, Permissions::from_mode(0o777)).unwrap();
-        for (folder, why) in [("nowhere", "nowhere"), ("shared", "TMPDIR")] {
+        // Whoever owns a folder above can put another in the place of those below it.
+        let below = shared.join("below");
+        fs::create_dir(&below).unwrap();
+        for (folder, why) in [
+            ("nowhere", "nowhere"),
+            ("shared", "TMPDIR"),
+            ("shared/below", "TMPDIR"),
+        ] {
             let folder = parent.path().join(folder);
             let made = ScratchFolder::create((KIND, "x"), &folder, None, &journal);
             let error = made.unwrap_err().to_string();
@@ -257,6 +275,18 @@ mod tests {
         check("numalab-other-1-0", true, false);
         check("numalab-postgres-2-0", true, true);
         made(&parent.path().join("gone")).remove().unwrap();
+        let shared = parent.path().join("numalab-postgres-4-0");
+        fs::create_dir(&shared).unwrap();
+        fs::write(shared.join("numalab.cluster"), "").unwrap();
+        fs::set_permissions(&shared, Permissions::from_mode(0o777)).unwrap();
+        let refused = made(&shared).remove().unwrap_err().to_string();
+        assert!(refused.contains("mode 777"), "{refused}");
+        // A marker that existed before and now also has this name.
+        let linked = parent.path().join("numalab-postgres-5-0");
+        fs::create_dir(&linked).unwrap();
+        let marker = parent.path().join("var-lib/numalab.cluster");
+        fs::hard_link(marker, linked.join("numalab.cluster")).unwrap();
+        assert!(made(&linked).remove().is_err() && linked.exists());
         let link = parent.path().join("numalab-postgres-3-0");
         std::os::unix::fs::symlink(parent.path().join("var-lib"), &link).unwrap();
         assert!(made(&link).remove().is_err());
@@ -270,5 +300,40 @@ mod tests {
         assert!(is_of_17("numalab-postgres-17-0"));
         assert!(!is_of_17("numalab-postgres-1-0"));
         assert!(!is_of_17("numalab-postgres-17-"));
+        std::os::unix::fs::symlink(&parent, parent.join("link")).unwrap();
+        fs::create_dir(parent.join("numalab-postgres-17-0")).unwrap();
+        assert!(is_of_17("numalab-postgres-17-0"));
+        assert!(!is_of_17("link/numalab-postgres-17-0"));
+    }
+
+    #[test]
+    fn the_marker_of_another_user_marks_nothing() {
+        if !linux::process::is_root() {
+            let test = "the_marker_of_another_user_marks_nothing";
+            return not_run(test, Need::Root, "only root gives a file away");
+        }
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("numalab-postgres-1-0");
+        let marker = directory.join("numalab.cluster");
+        fs::create_dir(&directory).unwrap();
+        fs::write(&marker, "").unwrap();
+        std::os::unix::fs::chown(&marker, Some(65_534), None).unwrap();
+        let error = made(&directory).remove().unwrap_err().to_string();
+        let expected = "numalab.cluster belongs to user 65534";
+        assert!(error.contains(expected), "{error}");
+        assert!(marker.exists());
+    }
+
+    #[test]
+    fn a_folder_in_which_everyone_makes_files_and_nobody_removes_those_of_others_is_safe() {
+        let parent = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(parent.path());
+        for (mode, is_made) in [(0o700, true), (0o755, true), (0o1777, true), (0o777, false)] {
+            let folder = parent.path().join(format!("{mode:o}"));
+            fs::create_dir(&folder).unwrap();
+            fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+            let made = ScratchFolder::create((KIND, "x"), &folder, None, &journal);
+            assert_eq!(made.is_ok(), is_made, "{mode:o}");
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use observed::Address;
 use residency::instances::Place;
-use server::Address;
 
 /// Reads `redis-server 127.0.0.1:6379 [cluster]` or `redis-server unixsocket:/run/a`
 /// (`redisSetProcTitle` of server.c); a port that the user named, where the title says nothing.

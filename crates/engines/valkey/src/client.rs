@@ -5,7 +5,8 @@ use std::io::{BufReader, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use server::{Address, Error, HeldAddress, Socket};
+use observed::{Address, HeldAddress, Socket};
+use server::Error;
 
 use crate::error::of_server;
 use crate::reply::{self, Reply};
@@ -70,7 +71,7 @@ impl Client {
     /// # Errors
     /// When there is no descriptor left.
     pub(crate) fn stop(&self) -> Result<impl FnOnce() + Send + 'static, Error> {
-        self.stream.get_ref().stopper()
+        Ok(self.stream.get_ref().stopper()?)
     }
 
     /// Adds a command to those of the next [`Client::send`].
@@ -106,7 +107,7 @@ impl Client {
             Reply::Nothing => Ok(None),
             Reply::List(_) => Err(of_server("the server answers with a list")),
             Reply::Refused => {
-                let said = server::one_line(&self.said);
+                let said = observed::one_line(&self.said);
                 Err(of_server(format!("the server refused a command: {said}")))
             }
         }
@@ -134,7 +135,7 @@ impl Client {
         let length = match reply.map_err(Error::io("reading a reply"))? {
             Reply::List(length) => length,
             _ => {
-                let said = server::one_line(&self.said);
+                let said = observed::one_line(&self.said);
                 return Err(of_server(format!("expected a list, found {said}")));
             }
         };

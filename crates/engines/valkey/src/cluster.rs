@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use journal::Journal;
 use linux::own_program::OwnProgram;
 use model::ServerKind;
-use server::{Error, ScratchFolder, Server, ServerPlan, ServerUser, Version};
+use observed::ServerUser;
+use server::{Error, ScratchFolder, Server, ServerPlan, Version};
 
 use crate::error::{of_journal, of_request};
 use crate::installation::Installation;
@@ -19,7 +20,7 @@ const USERS: [&str; 3] = ["valkey", "redis", "nobody"];
 pub(crate) struct Cluster {
     kind: ServerKind,
     installation: Installation,
-    user: Option<(u32, u32)>,
+    user: Option<ServerUser>,
     folder: ScratchFolder,
     data: PathBuf,
 }
@@ -35,7 +36,7 @@ impl Cluster {
         parent: &Path,
         journal: &Journal,
     ) -> Result<Self, Error> {
-        let user = server_user()?.map(|user| (user.uid, user.gid));
+        let user = server_user()?;
         let folder = ScratchFolder::create(named, parent, user, journal).map_err(of_journal)?;
         let data = folder.give_data().map_err(of_journal)?;
         Ok(Cluster {

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use server::{Error, ServerUser, Version, one_line};
+use observed::{Program, ServerUser, one_line};
+use server::{Error, Version};
 
 use crate::error::of_server;
 
@@ -49,10 +49,9 @@ impl Installation {
 }
 
 fn said_version(program: &Path, user: Option<ServerUser>) -> Result<String, Error> {
-    let mut command = Command::new(program);
-    ServerUser::runs(user, command.arg("--version").current_dir("/"));
-    let output = command.output();
-    let output = output.map_err(Error::io(format!("executing {}", program.display())))?;
+    let output = Program::installed(program, user)
+        .args(["--version"])
+        .answer()?;
     let said = String::from_utf8_lossy(&output.stdout);
     parse(&said).ok_or_else(|| {
         let (program, said) = (program.display(), one_line(&output.stdout));

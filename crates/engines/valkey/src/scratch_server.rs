@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use linux::own_program::OwnProgram;
 use model::ServerKind;
+use observed::ServerUser;
 use server::{
     Error, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, settings_beside,
 };
@@ -51,7 +52,7 @@ impl ScratchServer {
     pub(crate) fn start(
         kind: ServerKind,
         program: PathBuf,
-        user: Option<(u32, u32)>,
+        user: Option<ServerUser>,
         (data, log): (&Path, PathBuf),
         plan: &ServerPlan,
         launcher: &OwnProgram,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use linux::{Root, proc_stat, proc_status};
 use model::{ServerKind, ServerSettings};
+use observed::{Address, HeldAddress};
 use residency::instances::ServerTarget;
-use server::{Address, Error, HeldAddress};
+use server::Error;
 
 use crate::address::address_of;
 use crate::client::Client;
@@ -61,7 +62,7 @@ pub(crate) fn asked<T: Send>(
         ))
     })?;
     let address = address.hold()?;
-    server::as_user_of(&root, pid, |_| work(connect(&address, pid)?))
+    observed::as_user_of(&root, pid, |_| work(connect(&address, pid)?))
 }
 
 fn connect(address: &HeldAddress, pid: u32) -> Result<Client, Error> {

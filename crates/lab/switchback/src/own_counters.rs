@@ -1,13 +1,11 @@
 //! Counters of work that a user names: what a program prints, or a file holds.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use linux::child_group::ChildGroup;
 use linux::plain_file;
+use observed::{Answer, Program};
 use server::{Error, WorkCounters, WorkDone};
 
 /// A counter has at most so many bytes.
@@ -15,8 +13,6 @@ const BYTES_MAX: u64 = 4096;
 
 /// A command that takes longer is killed: an answer is wanted every second.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// How often to look whether it has ended.
-const NAP: Duration = Duration::from_millis(5);
 
 /// A counter that a command of the shell prints.
 pub fn command(command: String) -> Box<dyn WorkCounters> {
@@ -67,29 +63,10 @@ fn content_of(path: &Path) -> io::Result<String> {
 
 /// What a command prints. One that has not ended in time is killed with all that it started.
 fn output_of(command: &str) -> io::Result<String> {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]);
-    shell.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut shell = ChildGroup::start(&mut shell)?;
-    let (_, output, _) = shell.take_pipes();
-    let begin = Instant::now();
-    let status = loop {
-        if let Some(status) = shell.try_end()? {
-            break status;
-        }
-        if begin.elapsed() > ANSWER_WITHIN {
-            let late = format!("the command has not ended in {ANSWER_WITHIN:?}");
-            return Err(io::Error::other(late));
-        }
-        sleep(NAP);
-    };
-    if !status.success() {
-        return Err(io::Error::other(format!("the command failed: {status}")));
-    }
-    let mut text = String::new();
-    let output = output.map(|it| it.take(BYTES_MAX));
-    output.map_or(Ok(0), |mut output| output.read_to_string(&mut text))?;
-    Ok(text)
+    let answer = Program::shell(command).within(ANSWER_WITHIN).answer();
+    let said = answer.and_then(Answer::succeeded);
+    let said = said.map_err(|error| error.cause)?;
+    Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
 #[cfg(test)]
@@ -116,13 +93,13 @@ mod tests {
         );
         check(
             &mut command("exit 3".to_owned()),
-            Err("the command failed: exit status: 3"),
+            Err("it ended with exit status: 3"),
         );
         // What it started is killed, too.
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("pid");
         let hangs = format!("sleep 600 & echo $! >{}; wait", mark.display());
-        check(&mut command(hangs), Err("has not ended in 2s"));
+        check(&mut command(hangs), Err("has not ended within 2s"));
         let pid = std::fs::read_to_string(&mark)
             .unwrap()
             .trim()

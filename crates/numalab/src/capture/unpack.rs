@@ -45,7 +45,7 @@ pub(crate) enum Error {
 
 /// Unpacks the archive into a directory, which must be empty and writable by nobody else.
 pub(super) fn unpack(archive: &Path, into: &Path) -> Result<(), Error> {
-    let decompressed = || zstd::Decoder::new(File::open(archive)?);
+    let decompressed = || zstd::Decoder::new(observed::open_named(archive)?);
     each_file(decompressed()?, |_, _| Ok(()))?;
     each_file(decompressed()?, |entry, path| {
         unpack_entry(entry, path, into)

@@ -7,8 +7,8 @@ use model::exit::ExitCode;
 use store::Store;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::state_folder::StateFolder;
-use crate::{argument_values, output};
 
 /// Maximum size of a file of latencies.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
 
 /// Reads latencies measured on the machine of the run.
 fn latency(path: &str) -> Result<NodeMatrix, Failure> {
-    let bytes = argument_values::user_file(path, FILE_BYTES_MAX).map_err(|error| {
+    let bytes = observed::read_named(path.as_ref(), FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the latencies {path}: {error}");
         Failure::new(ExitCode::Usage, message)
     })?;

@@ -15,7 +15,7 @@ use super::import_csv::{self, ImportCsvArguments};
 use super::imported::{FILE_BYTES_MAX, Imported, baseline};
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{argument_values, output, run_id};
+use crate::{output, run_id};
 
 /// Options of `numalab import`.
 #[derive(Debug, Args)]
@@ -141,7 +141,7 @@ fn name_of_file(file: &str) -> String {
 }
 
 fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>, Failure> {
-    let bytes = argument_values::user_file(file, FILE_BYTES_MAX).map_err(|error| {
+    let bytes = observed::read_named(file.as_ref(), FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the report {file}: {error}");
         Failure::new(ExitCode::Usage, message)
     })?;

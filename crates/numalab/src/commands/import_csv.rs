@@ -7,7 +7,7 @@ use model::exit::ExitCode;
 
 use super::imported::{FILE_BYTES_MAX, Imported, baseline};
 use crate::failure::Failure;
-use crate::{argument_values, output};
+use crate::output;
 
 /// What figures answer, where nothing else is said.
 const QUESTION: &str = "Which case is best by the figures of this file?";
@@ -57,7 +57,7 @@ pub(crate) struct ImportCsvArguments {
 pub(super) fn read(arguments: &ImportCsvArguments) -> Result<Imported, Failure> {
     let file = &arguments.file;
     let usage = |message: String| Failure::new(ExitCode::Usage, message);
-    let bytes = argument_values::user_file(file, FILE_BYTES_MAX)
+    let bytes = observed::read_named(file.as_ref(), FILE_BYTES_MAX)
         .map_err(|error| usage(format!("cannot read the table {file}: {error}")))?;
     let text = TextFile::new(file, String::from_utf8_lossy(&linux::plain_text(bytes)));
     let columns = Columns {

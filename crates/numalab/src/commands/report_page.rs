@@ -1,7 +1,6 @@
 //! `numalab report`: writes runs, or a document, as a page with pictures; runs as Markdown, too.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
@@ -137,11 +136,7 @@ fn read(path: &Path) -> Result<String, Failure> {
         let message = format!("cannot read {}: {cause}", path.display());
         Failure::new(ExitCode::Usage, message).advise("name a document that --json wrote")
     };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(FILE_BYTES_MAX)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+    let bytes = observed::read_named(path, FILE_BYTES_MAX).map_err(unreadable)?;
     String::from_utf8(linux::plain_text(bytes))
         .map_err(|_| unreadable(io::Error::other("not valid UTF-8")))
 }

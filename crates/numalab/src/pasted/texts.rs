@@ -1,6 +1,6 @@
 //! Gathers the texts that `--from` names: files, archives and folders.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ impl Texts {
         }
         let name = path.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
-        let mut file = File::open(path)?;
+        let mut file = observed::open_named(path)?;
         if !file.metadata()?.is_file() {
             let mut bytes = Vec::new();
             file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -90,16 +90,13 @@ impl Texts {
 
     /// Adds the files of a folder that are known by their paths. Links are not followed.
     fn folder(&mut self, top: &Path, folder: &Path, depth: usize) -> io::Result<()> {
-        let mut entries: Vec<PathBuf> = Vec::new();
-        let listed = match fs::read_dir(folder) {
+        let listed = match observed::entries(folder, FILES_MAX) {
             Ok(listed) => listed,
             // What others may not see is left out, as in a capture.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
             Err(error) => return Err(error),
         };
-        for entry in listed {
-            entries.push(entry?.path());
-        }
+        let mut entries: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
         entries.sort();
         for path in entries {
             let kind = fs::symlink_metadata(&path)?;

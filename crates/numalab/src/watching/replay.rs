@@ -22,7 +22,7 @@ const GAP_MAX_S: f64 = 10.0;
 const KEYS_WITHIN: Duration = Duration::from_millis(100);
 
 fn open(file: &Path) -> Result<Reader<File>, Failure> {
-    let opened = File::open(file).map_err(RecordingError::from);
+    let opened = observed::open_named(file).map_err(RecordingError::from);
     let reader = opened.and_then(Reader::new);
     reader.map_err(|error| unreadable(file, &error))
 }

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
-use server::{Address, HeldAddress, Socket};
+use observed::{Address, HeldAddress, Socket};
 use sha1::{Digest, Sha1};
 
 use super::packet::{self, PAYLOAD_BYTES_MAX, Payload};
@@ -374,7 +374,7 @@ fn unexpected(what: &str, expected: &str, packet: &[u8]) -> Error {
 
 /// Returns a text of the server as one line without control characters.
 fn plain(bytes: &[u8]) -> String {
-    let text = server::one_line(bytes);
+    let text = observed::one_line(bytes);
     text.replace(|character: char| character.is_control(), "?")
 }
 

@@ -2,8 +2,6 @@
 //! files of whoever started a process of that name, so only regular ones are opened.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirEntry};
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -45,7 +43,7 @@ pub(super) fn spaces(directory: &Path) -> Result<Spaces, Error> {
     let mut spaces = Spaces::default();
     let mut databases = Vec::new();
     let mut first = None;
-    for entry in entries(directory).map_err(Error::io(reading()))? {
+    for entry in observed::entries(directory, FILES_MAX).map_err(Error::io(reading()))? {
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             databases.push((entry.path(), name));
@@ -81,7 +79,7 @@ pub(super) fn spaces(directory: &Path) -> Result<Spaces, Error> {
     }
     for (path, database) in databases {
         // A database that is dropped in the meantime has no tables.
-        for entry in entries(&path).into_iter().flatten() {
+        for entry in observed::entries(&path, FILES_MAX).into_iter().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Some(table) = name.strip_suffix(".ibd")
                 && spaces.by_id.len() < FILES_MAX
@@ -132,11 +130,6 @@ impl Spaces {
     }
 }
 
-/// Returns what a directory has, up to [`FILES_MAX`] entries.
-fn entries(directory: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
-    Ok(fs::read_dir(directory)?.flatten().take(FILES_MAX))
-}
-
 /// Returns the start and the length of a file.
 fn header(path: &Path) -> Option<([u8; HEADER_BYTES], u64)> {
     let file = plain_file::open_regular(path).ok()?;
@@ -146,7 +139,9 @@ fn header(path: &Path) -> Option<([u8; HEADER_BYTES], u64)> {
 }
 
 fn bytes_of(directory: &Path, prefix: &str) -> u64 {
-    let entries = entries(directory).into_iter().flatten();
+    let entries = observed::entries(directory, FILES_MAX)
+        .into_iter()
+        .flatten();
     let of_it = entries.filter(|it| it.file_name().to_string_lossy().starts_with(prefix));
     let lengths = of_it.filter_map(|it| Some(it.metadata().ok()?.len()));
     lengths.fold(0, u64::saturating_add)
@@ -179,6 +174,7 @@ fn decoded(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use std::fs;
 
     use super::*;
 

@@ -4,7 +4,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use nix::unistd::{Gid, Uid, User};
+use observed::name_of_user;
 
 use crate::Error;
 
@@ -28,12 +28,11 @@ pub(super) struct Asker {
 pub(super) fn asker(data: &Path, role: Option<&str>) -> Result<Asker, Error> {
     let owner = std::fs::metadata(data);
     let owner = owner.map_err(Error::io(format!("looking at {}", data.display())))?;
-    let own = Uid::effective();
-    let usual = User::from_name(USUAL_OWNER).ok().flatten();
-    let is_usual = usual.is_some_and(|user| user.uid.as_raw() == owner.uid());
-    let may_have_password = is_usual || owner.uid() == own.as_raw();
-    let (user, uid) = match own.is_root() {
-        true => (Some((owner.uid(), owner.gid())), Uid::from_raw(owner.uid())),
+    let own = linux::process::user();
+    let is_usual = name_of_user(owner.uid()).as_deref() == Some(USUAL_OWNER);
+    let may_have_password = is_usual || owner.uid() == own;
+    let (user, uid) = match linux::process::is_root() {
+        true => (Some((owner.uid(), owner.gid())), owner.uid()),
         false => (None, own),
     };
     if let Some(role) = role {
@@ -44,11 +43,10 @@ pub(super) fn asker(data: &Path, role: Option<&str>) -> Result<Asker, Error> {
             role,
         });
     }
-    let known = User::from_uid(uid).ok().flatten();
-    let role = known.map(|user| user.name).ok_or_else(|| Error::Answer {
+    let role = name_of_user(uid).ok_or_else(|| Error::Answer {
         what: "the role to connect as",
         expected: "a user with a name, or --pg-role".to_owned(),
-        found: format!("user id {uid}, group {}", Gid::from_raw(owner.gid())),
+        found: format!("user id {uid}, group {}", owner.gid()),
     })?;
     Ok(Asker {
         may_have_password,

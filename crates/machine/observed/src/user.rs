@@ -37,7 +37,7 @@ impl ServerUser {
 
     /// Makes a command run as a user, if there is one to become, without the groups of root (std,
     /// `CommandExt::uid`).
-    pub fn runs(user: Option<Self>, command: &mut Command) -> &mut Command {
+    pub(crate) fn runs(user: Option<Self>, command: &mut Command) -> &mut Command {
         if let Some(user) = user {
             command.uid(user.uid).gid(user.gid);
         }
@@ -56,24 +56,31 @@ pub fn name_of_user(uid: u32) -> Option<String> {
 ///
 /// # Errors
 /// The errors of `work`; when the process is gone, or root may not become that user.
-pub fn as_user_of<T: Send>(
+pub fn as_user_of<T: Send, E: Send + From<Error> + From<linux::Error>>(
     root: &Root,
     pid: u32,
-    work: impl FnOnce(Option<&str>) -> Result<T, Error> + Send,
-) -> Result<T, Error> {
+    work: impl FnOnce(Option<&str>) -> Result<T, E> + Send,
+) -> Result<T, E> {
     if !linux::process::is_root() {
         return work(name_of_user(linux::process::user()).as_deref());
     }
     let (uid, gid) = proc_status::user(root, pid)?;
     let name = name_of_user(uid);
-    linux::process::as_user(uid, gid, || work(name.as_deref())).map_err(Error::io(format!(
-        "becoming user {uid}, whose server it is"
-    )))?
+    let what = format!("becoming user {uid}, whose server it is");
+    linux::process::as_user(uid, gid, || work(name.as_deref())).map_err(Error::of(what))?
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum TestError {
+        #[error(transparent)]
+        Observed(#[from] Error),
+        #[error(transparent)]
+        Read(#[from] linux::Error),
+    }
 
     #[test]
     fn a_server_is_asked_as_its_user() {
@@ -83,7 +90,7 @@ mod tests {
         assert_ne!(expected, 0);
         let mut server = Command::new("sleep");
         let mut server = ServerUser::runs(user, server.arg("600")).spawn().unwrap();
-        let asked = as_user_of(&Root::live(), server.id(), |name| {
+        let asked: Result<_, TestError> = as_user_of(&Root::live(), server.id(), |name| {
             Ok((name.map(str::to_owned), linux::process::user()))
         });
         server.kill().unwrap();

@@ -48,7 +48,7 @@ impl Address {
     }
 
     fn not_connected(&self) -> impl FnOnce(io::Error) -> Error {
-        Error::io(format!("connecting to {self}"))
+        Error::of(format!("connecting to {self}"))
     }
 }
 
@@ -144,7 +144,7 @@ impl Socket {
             Stream::Unix(stream) => stream.try_clone().map(Stream::Unix),
             Stream::Tcp(stream) => stream.try_clone().map(Stream::Tcp),
         };
-        let stream = stream.map_err(Error::io("duplicating a connection"))?;
+        let stream = stream.map_err(Error::of("duplicating a connection"))?;
         Ok(move || {
             // A connection that has ended need not be ended.
             let _ = match &stream {
