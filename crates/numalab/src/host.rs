@@ -8,7 +8,7 @@ use crate::databases;
 use crate::failure::Failure;
 
 /// Reads what this process may use of the machine.
-pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Failure> {
+pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host, Failure> {
     let root = Root::live();
     let allowed = proc_status::allowed(&root, std::process::id())?;
     let mut host = experiment::Host::new(topology);

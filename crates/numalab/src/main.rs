@@ -7,6 +7,7 @@ mod capture;
 mod changes;
 mod command_line;
 mod commands;
+mod context;
 mod counted_work;
 mod database_looks;
 mod databases;

@@ -3,59 +3,18 @@
 
 use std::time::Instant;
 
+use experiment::Plan;
 use experiment::memory::{self, MemoryPlaces, StepCosts};
-use experiment::{Host, Plan};
 use linux::Root;
-use model::{ByteSize, Machine, PageKind, Run, Topology, WorkingSet, name_last_level_cache};
+use model::{ByteSize, PageKind, Run, Topology, WorkingSet};
 use report::{MemoryPlan, PlanCosts, PlannedRun};
 
-use crate::capture::MachineRoot;
+use crate::context::Context;
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::fitness::{self, Fit, Needs};
 use crate::memory_arguments::MemoryArguments;
 use crate::memory_runs::{self, Rounds};
-use crate::{host, machine};
-
-/// The machine that is planned for.
-pub(crate) enum Subject {
-    /// This one.
-    Live(Box<Machine>),
-    /// A captured one, of which nothing can be measured.
-    Captured(Box<Topology>),
-}
-
-impl Subject {
-    /// Reads the machine that the options name. A given size of the last-level cache replaces that
-    /// of the kernel.
-    pub(crate) fn read(arguments: &MemoryArguments) -> Result<Self, Failure> {
-        let Some(path) = &arguments.root else {
-            let machine = machine::record(arguments.last_level_cache)?;
-            return Ok(Subject::Live(Box::new(machine)));
-        };
-        let mut topology = topology::read(MachineRoot::at(Some(path))?.root())?;
-        if let Some(ByteSize(bytes)) = arguments.last_level_cache {
-            name_last_level_cache(&mut topology.caches, bytes);
-        }
-        Ok(Subject::Captured(Box::new(topology)))
-    }
-
-    /// Returns its topology.
-    pub(crate) fn topology(&self) -> &Topology {
-        match self {
-            Subject::Live(machine) => &machine.topology,
-            Subject::Captured(topology) => topology,
-        }
-    }
-
-    /// Returns what plans may use of it.
-    pub(crate) fn host(&self) -> Result<Host<'_>, Failure> {
-        match self {
-            Subject::Live(machine) => host::of_this_process(&machine.topology),
-            Subject::Captured(topology) => Ok(Host::new(topology)),
-        }
-    }
-}
 
 /// What was found out before planning.
 pub(crate) struct Prepared {
@@ -80,12 +39,12 @@ pub(crate) enum Size {
 
 /// Finds places, pages and the working set.
 pub(crate) fn prepare(
-    subject: &Subject,
-    host: &Host<'_>,
+    context: &Context,
     arguments: &MemoryArguments,
     size: Size,
 ) -> Result<Prepared, Failure> {
     let begun = Instant::now();
+    let host = &context.host;
     let mut prepared = Prepared {
         places: MemoryPlaces::of(host, arguments.nodes.as_ref())?,
         fit: None,
@@ -96,18 +55,18 @@ pub(crate) fn prepare(
     if let Size::Named(ByteSize(bytes)) = size {
         prepared.places.set_working_set(host, bytes);
     }
-    let Subject::Live(machine) = subject else {
+    if !context.is_live {
         // Most kernels have them.
         prepared.places.page_kind = PageKind::Transparent;
         return Ok(prepared);
-    };
+    }
     let needs = Needs {
         cpus: prepared.places.measuring.len(),
         quiet: !arguments.dry_run,
         anyway: arguments.anyway || arguments.dry_run,
         takes_turns: false,
     };
-    let fit = fitness::check(&machine.topology, needs)?;
+    let fit = fitness::check(&host.topology, needs)?;
     fit.tell();
     prepared.fit = Some(fit);
     let root = Root::live();
@@ -126,20 +85,21 @@ pub(crate) fn prepare(
 /// Executes the plans one after the other, until one is interrupted.
 pub(crate) fn execute(
     arguments: &MemoryArguments,
-    subject: &Subject,
+    context: &Context,
     prepared: &Prepared,
     plans: Vec<(Plan, Rounds)>,
 ) -> Result<Vec<Run>, Failure> {
-    let Subject::Live(machine) = subject else {
-        // The options allow a captured machine for a dry run only.
+    // The options allow a captured machine for a dry run only.
+    if !context.is_live {
         return Ok(Vec::new());
-    };
+    }
     let doubts = prepared.fit.as_ref().map_or_else(Vec::new, Fit::warnings);
     let mut execution = Execution::open()?;
     let mut runs = Vec::new();
     for (plan, rounds) in plans {
         memory_runs::tell_notes(&plan);
         let seed = arguments.seed;
+        let machine = context.record(prepared.working_set.clone());
         let run = memory_runs::execute(&mut execution, machine, plan, rounds, seed, &doubts)?;
         execution.tell_where(&run);
         runs.push(run);

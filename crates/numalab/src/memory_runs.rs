@@ -9,10 +9,11 @@ use model::{Machine, Outcome, Run, RunStatus, StreamKernel, Trial, Work};
 
 use report::RunView;
 
+use crate::context::Context;
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_arguments::MemoryArguments;
-use crate::{host, output, run_id};
+use crate::{output, run_id};
 
 /// Assumed duration of a trial, in seconds, before the first one was made.
 const TRIAL_S_GUESS: f64 = 0.5;
@@ -79,7 +80,7 @@ pub(crate) fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Resul
 /// Executes a plan.
 pub(crate) fn execute(
     execution: &mut Execution,
-    machine: &Machine,
+    machine: Machine,
     plan: Plan,
     rounds: Rounds,
     seed: Option<u64>,
@@ -89,7 +90,7 @@ pub(crate) fn execute(
     let request = RunRequest {
         id: execution.claim_id(&now)?,
         started_at: run_id::rfc_3339(&now),
-        machine: machine.clone(),
+        machine,
         window_s: kernel_window_s(&plan).unwrap_or(1.0),
         plan,
         seed: seed.unwrap_or_else(|| now.timestamp().as_nanosecond() as u64),
@@ -112,25 +113,21 @@ pub(crate) fn execute(
 /// When the run cannot be executed or stored.
 pub(crate) fn short_matrix(
     execution: &mut Execution,
-    machine: &Machine,
+    context: &Context,
     seed: Option<u64>,
     doubts: &[String],
 ) -> Result<Result<Run, String>, Failure> {
     let planned = || -> Result<_, Failure> {
-        let host = host::of_this_process(&machine.topology)?;
-        let mut places = MemoryPlaces::of(&host, None)?;
-        let found = memory::find_working_set(&Root::live(), &host, &mut places)?;
+        let mut places = MemoryPlaces::of(&context.host, None)?;
+        let found = memory::find_working_set(&Root::live(), &context.host, &mut places)?;
         let plan = memory::latency_plan(&places)?;
         Ok((plan, places, found.map(|found| found.working_set)))
     };
     match planned() {
         Ok((plan, places, working_set)) => {
             let rounds = SHORT.asked(&MemoryArguments::default(), places.emulated);
-            let machine = Machine {
-                working_set,
-                ..machine.clone()
-            };
-            execute(execution, &machine, plan, rounds, seed, doubts).map(Ok)
+            let machine = context.record(working_set);
+            execute(execution, machine, plan, rounds, seed, doubts).map(Ok)
         }
         Err(failure) => Ok(Err(failure.message)),
     }

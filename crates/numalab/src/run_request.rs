@@ -4,14 +4,14 @@
 use std::io;
 
 use experiment::{Definition, Plan, RunRequest, TRIALS_MIN};
-use model::Machine;
 use model::exit::ExitCode;
 
+use crate::context::Context;
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_runs::kernel_window_s;
 use crate::run_arguments::RunArguments;
-use crate::{host, output, run_id};
+use crate::{output, run_id};
 
 /// Default length of a window.
 const WINDOW_S: f64 = 2.0;
@@ -68,15 +68,14 @@ pub(crate) fn window_s(arguments: &RunArguments) -> f64 {
 pub(crate) fn request(
     execution: &mut Execution,
     arguments: &RunArguments,
-    machine: &Machine,
+    context: &Context,
     plan: Plan,
     share_s: Option<f64>,
 ) -> Result<RunRequest, Failure> {
     let now = jiff::Zoned::now();
-    let host = host::of_this_process(&machine.topology)?;
     let obstacle = match arguments.one_after_another {
         true => Some("--one-after-another".to_owned()),
-        false => experiment::alternation_obstacle(&plan.cases, &host),
+        false => experiment::alternation_obstacle(&plan.cases, &context.host),
     };
     if let Some(reason) = &obstacle {
         output::talk(&format!("running one trial after another: {reason}"));
@@ -98,7 +97,7 @@ pub(crate) fn request(
     Ok(RunRequest {
         id: execution.claim_id(&now)?,
         started_at: run_id::rfc_3339(&now),
-        machine: machine.clone(),
+        machine: context.record(None),
         plan,
         seed: arguments
             .seed

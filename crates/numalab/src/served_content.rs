@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Run, RunHeader};
-use report::{RunView, Selection};
+use report::RunView;
 use serde::Serialize;
 use serde_json::json;
 use serve::{Content, Look, Problem, RUNS_MAX, RunFigures, RunPage};
+use verdict::Selection;
 
 use crate::failure::Failure;
 use crate::observation::Observation;
@@ -105,14 +106,14 @@ impl Content for ServedContent {
 
     fn comparison(&self, first: &str, second: &str) -> Result<RunPage, Problem> {
         let (first, second) = (self.load(first)?, self.load(second)?);
-        let found = report::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
+        let found = verdict::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
         let view = report::comparison_view(&found, &first, &second);
         Ok(RunPage::Document(page::comparison_page(&view)))
     }
 
     fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem> {
         let (first, second) = (self.load(first)?, self.load(second)?);
-        let found = report::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
+        let found = verdict::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
         json_text(&report::compare_document(&found, None, None))
     }
 }
@@ -121,7 +122,7 @@ fn whole(run: &Run) -> Selection<'_> {
     Selection { run, case: None }
 }
 
-fn not_comparable(reason: String) -> Problem {
+fn not_comparable(reason: verdict::NotComparable) -> Problem {
     Problem::Senseless(format!("cannot compare: {reason}"))
 }
 

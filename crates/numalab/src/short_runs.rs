@@ -14,7 +14,7 @@ pub(crate) const SHORT_S: f64 = 90.0;
 const TRIAL_S: (f64, f64) = (2.5, 6.0);
 
 /// Plans the shipped experiments that this machine can run in the time, and lists the others.
-pub(crate) fn of(host: &Host<'_>) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
+pub(crate) fn of(host: &Host) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
     let mut plans = Vec::new();
     let mut not_run = Vec::new();
     for definition in experiment::shipped_in_order(host)? {

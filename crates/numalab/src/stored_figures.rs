@@ -68,7 +68,7 @@ impl StoredFigures {
 /// The figures of a run, judged as those of its document are.
 fn figures_of(run: &Run) -> RunFigures {
     let started_at = run.started_at.parse::<jiff::Timestamp>();
-    let judged = report::judge(run);
+    let judged = verdict::judge(run);
     let cases = judged.cases.into_iter().map(|case| CaseFigures {
         name: case.name,
         valid: case.valid,

@@ -5,9 +5,10 @@ use experiment::{Host, Plan};
 use model::exit::ExitCode;
 use model::{BandwidthResult, Run, StreamKernel};
 
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::memory_arguments::BandwidthArguments;
-use crate::memory_plans::{self, Prepared, Size, Subject};
+use crate::memory_plans::{self, Prepared, Size};
 use crate::memory_runs::{self, Rounds};
 use crate::{output, requested_files};
 
@@ -26,19 +27,18 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         let message = format!("unknown kernel {:?}", arguments.kernel);
         Failure::new(ExitCode::Usage, message)
     })?;
-    let subject = Subject::read(&arguments.memory)?;
-    let host = subject.host()?;
-    let prepared = memory_plans::prepare(&subject, &host, &arguments.memory, Size::ByCache)?;
-    let plans = plans(arguments, &host, &prepared, kernel)?;
-    drop(host);
-    if arguments.memory.dry_run {
-        let plan = memory_plans::document(&prepared, subject.topology(), &plans);
+    let memory = &arguments.memory;
+    let context = Context::at(memory.root.as_deref(), memory.last_level_cache)?;
+    let prepared = memory_plans::prepare(&context, memory, Size::ByCache)?;
+    let plans = plans(arguments, &context.host, &prepared, kernel)?;
+    if memory.dry_run {
+        let plan = memory_plans::document(&prepared, &context.host.topology, &plans);
         return match arguments.json {
             true => output::json(&report::bandwidth_plan_document(&plan)),
             false => output::data(&report::memory_plan_text(&plan, &output::text_options())),
         };
     }
-    let runs = memory_plans::execute(&arguments.memory, &subject, &prepared, plans)?;
+    let runs = memory_plans::execute(memory, &context, &prepared, plans)?;
     let result = result(&runs)?;
     match arguments.json {
         true => output::json(&report::bandwidth_document(&result))?,
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
 /// Plans the runs that the options ask for.
 fn plans(
     arguments: &BandwidthArguments,
-    host: &Host<'_>,
+    host: &Host,
     prepared: &Prepared,
     kernel: StreamKernel,
 ) -> Result<Vec<(Plan, Rounds)>, Failure> {

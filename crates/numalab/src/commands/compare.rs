@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use model::Run;
 use model::exit::ExitCode;
-use report::{LicencesCompared, RunComparison, Selection};
+use report::LicencesCompared;
 use store::Store;
+use verdict::{RunComparison, Selection};
 
 use crate::failure::Failure;
 use crate::licences::LicenceArguments;
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let (first, first_case) = load(&store, &arguments.first)?;
     let (second, second_case) = load(&store, &arguments.second)?;
-    let found = report::compare_runs(
+    let found = verdict::compare_runs(
         Selection {
             run: &first,
             case: first_case.as_deref(),

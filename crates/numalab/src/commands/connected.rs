@@ -6,13 +6,14 @@ use model::exit::ExitCode;
 use report::Called;
 use server::{ConnectOrder, Source};
 
+use crate::context::Context;
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
 use crate::fitness::{self, Needs};
 use crate::run_arguments::RunArguments;
 use crate::run_request::request;
 use crate::run_screen::RunScreen;
-use crate::{databases, machine, output};
+use crate::{databases, output};
 
 /// Measures the server.
 pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
@@ -21,7 +22,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
         return Err(Failure::new(ExitCode::Usage, message));
     }
-    let machine = machine::record(None)?;
+    let context = Context::live(None)?;
     let mut execution = Execution::open()?;
     let question = match &source {
         Source::Table(name) => format!("How fast does this server read {name}?"),
@@ -39,7 +40,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         anyway: arguments.anyway,
         takes_turns: false,
     };
-    let fit = fitness::check(&machine.topology, needs)?;
+    let fit = fitness::check(&context.host.topology, needs)?;
     let server = databases::connect(&order, &execution.journal())?;
     for warning in server.warnings() {
         output::talk(&format!("numalab: {warning}"));
@@ -47,7 +48,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     let plan = connected_plan(server.as_ref(), arguments.sessions, &question);
     let mut notes = fit.notes.clone();
     notes.extend(plan.notes.iter().cloned());
-    let request = request(&mut execution, arguments, &machine, plan, None)?;
+    let request = request(&mut execution, arguments, &context, plan, None)?;
     let finished =
         execution.execute_connected(request, ConnectedWorkload::new(server), &fit.warnings())?;
     let called = Called {

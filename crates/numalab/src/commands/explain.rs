@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
         );
         return Err(Failure::new(ExitCode::Usage, message));
     }
-    let found = report::explain(&run, baseline, latency.as_ref()).map_err(|reason| {
+    let found = verdict::explain(&run, baseline, latency.as_ref()).map_err(|reason| {
         let message = format!("cannot explain run {}: {reason}", run.id);
         Failure::new(ExitCode::Usage, message)
     })?;

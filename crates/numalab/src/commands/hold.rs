@@ -8,11 +8,12 @@ use model::CasePlan;
 use model::exit::ExitCode;
 use serde_json::json;
 
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::run_arguments::RunArguments;
 use crate::run_request::definition;
 use crate::state_folder::StateFolder;
-use crate::{execution, host, interrupt, machine, output};
+use crate::{execution, interrupt, output};
 
 /// Rows per statement: on the plateau of most machines, which is good enough here.
 const WORK_UNIT: u32 = 64;
@@ -21,12 +22,8 @@ const WORK_UNIT: u32 = 64;
 pub(crate) fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let definition = definition(name)?.with_cost(arguments.emulated_cost.as_ref());
-    let machine = machine::record(arguments.last_level_cache)?;
-    let plan = case_plan(
-        &definition,
-        case,
-        &host::of_this_process(&machine.topology)?,
-    )?;
+    let context = Context::live(arguments.last_level_cache)?;
+    let plan = case_plan(&definition, case, &context.host)?;
     if plan.instance().is_none() {
         let message = format!("case {case} has no embedded instance to hold");
         let advice = "hold a case of an experiment whose engine is the embedded instance";
@@ -58,7 +55,7 @@ pub(crate) fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
 }
 
 /// Plans one case, whether or not this machine can run the others.
-fn case_plan(definition: &Definition, case: &str, host: &Host<'_>) -> Result<CasePlan, Failure> {
+fn case_plan(definition: &Definition, case: &str, host: &Host) -> Result<CasePlan, Failure> {
     let mut alone = definition.clone();
     alone.cases.retain(|candidate| candidate.name == case);
     if alone.cases.is_empty() {

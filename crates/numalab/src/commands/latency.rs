@@ -4,9 +4,10 @@ use experiment::memory::{self, curve_plan, transfers_plan};
 use experiment::{Host, Plan};
 use model::LatencyResult;
 
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::memory_arguments::{LatencyArguments, MemoryArguments};
-use crate::memory_plans::{self, Prepared, Size, Subject};
+use crate::memory_plans::{self, Prepared, Size};
 use crate::memory_runs::{self, Rounds};
 use crate::{latency_file, output, requested_files};
 
@@ -48,23 +49,19 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     ] {
         requested_files::check_writable(path.as_ref())?;
     }
-    let mut subject = Subject::read(&arguments.memory)?;
-    let host = subject.host()?;
+    let memory = &arguments.memory;
+    let context = Context::at(memory.root.as_deref(), memory.last_level_cache)?;
     let size = arguments.working_set.map_or(Size::Searched, Size::Named);
-    let mut prepared = memory_plans::prepare(&subject, &host, &arguments.memory, size)?;
-    let plans = plans(arguments, &host, &mut prepared)?;
-    drop(host);
-    if arguments.memory.dry_run {
-        let plan = memory_plans::document(&prepared, subject.topology(), &plans);
+    let mut prepared = memory_plans::prepare(&context, memory, size)?;
+    let plans = plans(arguments, &context.host, &mut prepared)?;
+    if memory.dry_run {
+        let plan = memory_plans::document(&prepared, &context.host.topology, &plans);
         return match arguments.json {
             true => output::json(&report::latency_plan_document(&plan)),
             false => output::data(&report::memory_plan_text(&plan, &output::text_options())),
         };
     }
-    if let Subject::Live(machine) = &mut subject {
-        machine.working_set = prepared.working_set.clone();
-    }
-    let runs = memory_plans::execute(&arguments.memory, &subject, &prepared, plans)?;
+    let runs = memory_plans::execute(memory, &context, &prepared, plans)?;
     show(arguments, &memory::latency_result(&runs))?;
     memory_runs::conclusion(&runs)
 }
@@ -72,7 +69,7 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
 /// Plans the runs that the options ask for.
 fn plans(
     arguments: &LatencyArguments,
-    host: &Host<'_>,
+    host: &Host,
     prepared: &mut Prepared,
 ) -> Result<Vec<(Plan, Rounds)>, Failure> {
     let mut plans = vec![matrix(&arguments.memory, host, prepared)?];
@@ -90,7 +87,7 @@ fn plans(
 /// Plans the matrix for its time limit, of which the search for the working set has used a part.
 fn matrix(
     arguments: &MemoryArguments,
-    host: &Host<'_>,
+    host: &Host,
     prepared: &mut Prepared,
 ) -> Result<(Plan, Rounds), Failure> {
     let places = &mut prepared.places;

@@ -5,8 +5,9 @@ use report::TextOptions;
 use serde_json::{Value, json};
 
 use crate::arguments::ListArguments;
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::{host, machine, output};
+use crate::output;
 
 /// An experiment, as `numalab run` would plan it.
 struct Listed {
@@ -16,8 +17,7 @@ struct Listed {
 
 /// Lists the shipped experiments.
 pub(crate) fn run(arguments: &ListArguments) -> Result<(), Failure> {
-    let machine = machine::record(arguments.last_level_cache)?;
-    let host = host::of_this_process(&machine.topology)?;
+    let host = Context::live(arguments.last_level_cache)?.host;
     let mut all = Vec::new();
     for shipped in SHIPPED {
         let definition = shipped.definition()?;

@@ -3,11 +3,12 @@
 use experiment::{Definition, Host, Plan, TRIALS_MIN};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{CasePlan, Machine, Run, Work};
+use model::{CasePlan, Run, Work};
 use report::{Called, NotRun};
 use serde_json::json;
 
 use crate::commands::{connected, hold};
+use crate::context::Context;
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
 use crate::fitness::{self, Fit, Needs};
@@ -15,7 +16,7 @@ use crate::run_arguments::RunArguments;
 use crate::run_request::{definition, request, window_s};
 use crate::run_screen::RunScreen;
 use crate::short_runs::{self, SHORT_S};
-use crate::{databases, host, machine, memory_runs, output, scope};
+use crate::{databases, host, memory_runs, output, scope};
 
 /// Runs one experiment, or in quick mode those that this machine can run.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return hold::run(arguments, case);
     }
     let Prepared {
-        machine,
+        context,
         plans,
         left_out,
         fit,
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     if has_matrix {
         let seed = arguments.seed;
-        match memory_runs::short_matrix(&mut execution, &machine, seed, &warnings)? {
+        match memory_runs::short_matrix(&mut execution, &context, seed, &warnings)? {
             Ok(matrix) => {
                 screen.latency(&matrix)?;
                 runs.push(matrix);
@@ -72,7 +73,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let share_s = is_short.then(|| SHORT_S * short_runs::seconds(&plan) / all_s);
         let again = arguments.experiment.as_ref().unwrap_or(&plan.experiment);
         let again = Some(again.clone());
-        let request = request(&mut execution, arguments, &machine, plan, share_s)?;
+        let request = request(&mut execution, arguments, &context, plan, share_s)?;
         let finished = execution.execute(request, &warnings)?;
         let run = match is_one {
             true => "last".to_owned(),
@@ -90,7 +91,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 /// What is known before anything is measured.
 struct Prepared {
-    machine: Machine,
+    context: Context,
     plans: Vec<Plan>,
     left_out: Vec<NotRun>,
     fit: Fit,
@@ -98,33 +99,32 @@ struct Prepared {
 
 /// Plans what can be measured on this machine as it is now.
 fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
-    let mut machine = machine::record(arguments.last_level_cache)?;
+    let mut context = Context::live(arguments.last_level_cache)?;
     let named = arguments
         .experiment
         .as_deref()
         .map(definition)
         .transpose()?
         .map(|named| named.with_cost(arguments.emulated_cost.as_ref()));
-    machine::go_by_cache_share(&mut machine, named.as_ref())?;
-    let (mut plans, mut left_out) = plans(arguments, named.as_ref(), &machine)?;
+    context.go_by_cache_share(named.as_ref());
+    let (mut plans, mut left_out) = plans(arguments, named.as_ref(), &mut context.host)?;
     let window_s = window_s(arguments);
     plans
         .iter()
         .try_for_each(|plan| check_window(plan, window_s))?;
-    let host = host::of_this_process(&machine.topology)?;
-    let takes_turns = |plan: &Plan| takes_turns(arguments, plan, &host);
+    let takes_turns = |plan: &Plan| takes_turns(arguments, plan, &context.host);
     let needs = Needs {
         takes_turns: plans.iter().any(takes_turns),
         ..needs(arguments, &plans)
     };
-    let fit = fitness::check(&machine.topology, needs)?;
+    let fit = fitness::check(&context.host.topology, needs)?;
     if !fit.beside.is_empty() {
         let (apart, together) = plans.into_iter().partition(|plan| !takes_turns(plan));
         plans = together;
         left_out.splice(0..0, not_beside_others(&apart));
     }
     Ok(Prepared {
-        machine,
+        context,
         plans,
         left_out,
         fit,
@@ -163,7 +163,7 @@ fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
 }
 
 /// Whether the cases of a plan take turns.
-fn takes_turns(arguments: &RunArguments, plan: &Plan, host: &Host<'_>) -> bool {
+fn takes_turns(arguments: &RunArguments, plan: &Plan, host: &Host) -> bool {
     let obstacle = experiment::alternation_obstacle(&plan.cases, host);
     plan.cases.len() > 1 && !arguments.one_after_another && obstacle.is_none()
 }
@@ -189,9 +189,8 @@ fn postgres_places(arguments: &RunArguments) -> postgresql::Places {
 fn plans(
     arguments: &RunArguments,
     named: Option<&Definition>,
-    machine: &Machine,
+    host: &mut Host,
 ) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
-    let mut host = host::of_this_process(&machine.topology)?;
     if arguments.pg_bin.is_some() {
         postgresql::find(&postgres_places(arguments))?;
     }
@@ -199,10 +198,10 @@ fn plans(
         host.missing_servers = databases::missing(postgres_places(arguments));
     }
     if let Some(definition) = named {
-        let plan = experiment::plan(definition, &host)?;
+        let plan = experiment::plan(definition, host)?;
         return Ok((vec![plan], Vec::new()));
     }
-    let (plans, not_run) = short_runs::of(&host)?;
+    let (plans, not_run) = short_runs::of(host)?;
     if plans.is_empty() {
         let message = "this machine can run none of the experiments";
         let advice = "`numalab list` shows what each of them needs";

@@ -345,7 +345,7 @@ fn what_cannot_be_tried_is_refused_by_name() {
         (
             vec!["--to", "current", "--metric", "command:false"],
             8,
-            "the command failed",
+            "it ended with exit status: 1",
         ),
         (
             vec![

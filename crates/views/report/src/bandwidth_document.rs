@@ -5,8 +5,7 @@ use model::{
     StreamKernel, ThreadSweep, WholeMachine,
 };
 use serde::Serialize;
-
-use crate::confidence::common_of_cells;
+use verdict::common_of_cells;
 
 /// Name and version of the document.
 pub(crate) const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";

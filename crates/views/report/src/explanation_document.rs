@@ -3,10 +3,8 @@
 use model::Run;
 use serde::Serialize;
 use stats::Interval;
+use verdict::{CaseCost, Difference, Explanation, Factor, common};
 
-use crate::confidence::common;
-use crate::explanation::{Difference, Explanation, Factor};
-use crate::explanation_cost::CaseCost;
 use crate::explanation_text::sentence;
 
 /// Name and version of the document.

@@ -2,10 +2,8 @@
 
 use model::Run;
 use stats::Interval;
+use verdict::{CaseCost, Difference, Explanation, Factor, MemoryShare};
 
-use crate::explanation::{Difference, Explanation, Factor};
-use crate::explanation_cost::CaseCost;
-use crate::explanation_memory::MemoryShare;
 use crate::run_figures::{UNKNOWN, decimals, rate};
 use crate::run_plain::{plain, plain_within};
 use crate::run_ranking::NAME_COLUMNS;

@@ -5,8 +5,7 @@ use model::{
     NodeId, NodeLink, PageWalks, TransferMatrix,
 };
 use serde::Serialize;
-
-use crate::confidence::common_of_cells;
+use verdict::common_of_cells;
 
 /// Name and version of the document.
 pub(crate) const LATENCY_FORMAT: &str = "numalab.latency/1";

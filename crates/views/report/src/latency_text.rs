@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::{
     Finding, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet, PageWalks, counted,
 };
+use verdict::common_of_cells;
 
-use crate::confidence::common_of_cells;
 use crate::findings_text::{Detail, findings_text};
 use crate::latency_figures::{GridCell, grid, ns, ns_range, pages, size};
 use crate::run_figures::{UNKNOWN, confidence_percent, ids};

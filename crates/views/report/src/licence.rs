@@ -2,11 +2,11 @@
 
 use model::Run;
 use serde::Serialize;
+use verdict::{judge, order};
 
-use crate::judgement::judge;
 use crate::run_figures::{UNKNOWN, decimals};
 use crate::run_plain::plain_within;
-use crate::run_ranking::{NAME_COLUMNS, order};
+use crate::run_ranking::NAME_COLUMNS;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 

@@ -1,8 +1,8 @@
 //! Runs of latency under load: points of a curve, of which none is better than another.
 
 use model::{Case, Run};
+use verdict::CaseJudgement;
 
-use crate::judgement_cases::CaseJudgement;
 use crate::run_figures::{decimals, value};
 use crate::verdict_words::name;
 

@@ -2,11 +2,11 @@
 
 use model::{Better, Run};
 use unicode_width::UnicodeWidthStr;
+use verdict::{Judgement, order};
 
-use crate::judgement::Judgement;
 use crate::run_figures::{confidence_percent, unit, value};
 use crate::run_plain::plain_within;
-use crate::run_ranking::{NAME_COLUMNS, order};
+use crate::run_ranking::NAME_COLUMNS;
 use crate::run_style::{Style, TextOptions};
 
 /// Bar up to the lower end of the interval.

@@ -1,12 +1,12 @@
 //! One case of a run as text: its request, its figures, the evidence, and lost trials.
 
 use model::{Case, Run, Topology, Trial, counted};
+use verdict::{CaseTotals, Standing};
 
 use crate::run_asked::asked;
 use crate::run_evidence::evidence_lines;
 use crate::run_figures::{unit, value};
-use crate::run_load_profile::{CaseTotals, load_profile, top_events};
-use crate::run_outcome::Standing;
+use crate::run_load_profile::{load_profile, top_events};
 use crate::run_plain::plain_within;
 use crate::run_reports::report_lines;
 use crate::run_style::{Style, TextOptions};

@@ -2,16 +2,15 @@
 
 use model::Metric;
 use serde::Serialize;
+use verdict::{Caveat, ComparedCase, ComparedPair, Ratio, RunComparison, TRIALS_ENOUGH, common};
 
-use crate::confidence::common;
 use crate::licence::{LicenceTerms, Licensed, licence_row, licence_table};
-use crate::ratio::Ratio;
-use crate::run_comparison::{ComparedCase, ComparedPair, RunComparison};
 use crate::run_figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
 use crate::run_plain::plain_within;
 use crate::run_ranking::NAME_COLUMNS;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
+use crate::verdict_words::EMULATED_COST;
 
 /// Name and version of the document.
 pub(crate) const COMPARE_FORMAT: &str = "numalab.compare/1";
@@ -25,14 +24,40 @@ pub struct LicencesCompared {
     pub cores: [u32; 2],
 }
 
+/// What affects how far a comparison can be trusted, one sentence each.
+pub(crate) fn caveat_sentences(found: &RunComparison) -> Vec<String> {
+    let host = |host: &Option<String>| match host {
+        Some(host) => host.clone(),
+        None => "a host that is not named".to_owned(),
+    };
+    let sentence = |caveat: &Caveat| match caveat {
+        Caveat::DifferentMachines(first, second) => {
+            let (first, second) = (host(first), host(second));
+            format!("the runs are of different machines: {first} and {second}")
+        }
+        Caveat::EmulatedCost => EMULATED_COST.to_owned(),
+        Caveat::NotSideBySide => {
+            "the two did not run side by side: the ratio includes whatever changed between them"
+                .to_owned()
+        }
+        Caveat::DifferentExperiments(first, second) => {
+            format!("the runs are of different experiments: {first} and {second}")
+        }
+        Caveat::Imported => format!(
+            "fewer than {TRIALS_ENOUGH} imported trials of a case give no interval, and without \
+             one there is no winner"
+        ),
+    };
+    found.caveats.iter().map(sentence).collect()
+}
+
 /// Formats the comparison.
 pub fn comparison_text(
     found: &RunComparison,
     licences: Option<&LicencesCompared>,
     options: &TextOptions,
 ) -> String {
-    let mut text: String = found
-        .warnings
+    let mut text: String = caveat_sentences(found)
         .iter()
         .map(|warning| options.paragraph("warning: ", warning, Style::Care))
         .collect();
@@ -212,7 +237,7 @@ pub fn compare_document(
         comparisons: pairs.collect(),
         only_first: found.only_first.clone(),
         only_second: found.only_second.clone(),
-        warnings: found.warnings.clone(),
+        warnings: caveat_sentences(found),
         fail_below,
         failed: fail_below.is_some_and(is_below),
     }

@@ -2,13 +2,11 @@
 //! Names and messages are as they were recorded; who shows them escapes them.
 
 use model::{Run, counted};
+use verdict::{ComparedPair, RunComparison, Verdict, common};
 
-use crate::confidence::common;
-use crate::run_comparison::{ComparedPair, RunComparison};
-use crate::run_comparison_text::{heads, median_text, sentence, times};
+use crate::run_comparison_text::{caveat_sentences, heads, median_text, sentence, times};
 use crate::run_figures::confidence_percent;
 use crate::run_view::{CaseView, RunView, run_view};
-use crate::verdict::Verdict;
 
 /// What there is to see of a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +69,7 @@ pub fn comparison_view(found: &RunComparison, first: &Run, second: &Run) -> Comp
     let has_interval = found.pairs.iter().any(|it| it.ratio.is_some());
     ComparisonView {
         verdict: verdict(found),
-        warnings: found.warnings.clone(),
+        warnings: caveat_sentences(found),
         unit: views[0].unit.clone(),
         confidence: has_interval.then(|| confidence_percent(common(intervals))),
         confidence_of_medians: views[0].confidence.clone(),

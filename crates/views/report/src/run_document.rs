@@ -8,14 +8,11 @@ use model::{
     Work,
 };
 use serde::Serialize;
+use verdict::{CaseJudgement, Comparison, Control, Ratio, Standing, common, judge};
 
-use crate::confidence::common;
-use crate::control::Control;
-use crate::judgement::judge;
-use crate::judgement_cases::{CaseJudgement, Comparison};
-use crate::ratio::Ratio;
-use crate::run_outcome::Standing;
 use crate::run_windows::TimeSpent;
+use crate::verdict_sentence::verdict_sentence;
+use crate::verdict_warnings::run_warnings;
 
 /// Name and version of the document.
 pub(crate) const RUN_FORMAT: &str = "numalab.run/1";
@@ -180,8 +177,8 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
             .collect(),
         comparisons: judgement.comparisons.iter().map(comparison).collect(),
         controls: control_documents(run, &judgement.controls),
-        verdict: judgement.verdict,
-        warnings: judgement.warnings,
+        verdict: verdict_sentence(run, &judgement),
+        warnings: run_warnings(run, &judgement),
         skipped: &run.skipped,
         calibration: run.calibration.as_ref(),
         definition: &run.definition,

@@ -1,8 +1,8 @@
 //! Formats numbers: thousands separators, and only significant decimals.
 
 use model::{Id, IdSet, Metric, Run};
+use verdict::Ratio;
 
-use crate::ratio::Ratio;
 use crate::run_plain::plain_within;
 
 /// Maximum width of a unit, in columns.
@@ -143,9 +143,9 @@ impl RatioText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confidence::common;
     use model::CpuId;
     use stats::{Interval, median_interval};
+    use verdict::common;
 
     #[test]
     fn large_figures_have_separators() {

@@ -1,10 +1,10 @@
 //! The load profile of a case, per second and per statement, and its top events by total time, in
 //! the format of an AWR report. Both are of the sums over the sessions of its valid trials.
 
-use model::{Case, LatencySummary, TimeModel};
+use model::{LatencySummary, TimeModel};
+use verdict::CaseTotals;
 
 use crate::run_figures::{UNKNOWN, decimals, whole};
-use crate::run_outcome::Standing;
 use crate::run_plain::plain_within;
 
 /// Formats the load profile over all valid trials of a case.
@@ -178,66 +178,6 @@ fn shown(line: &Line, db_time_s: f64) -> String {
         line.count.map(whole).unwrap_or_default(),
         decimals(line.total_s, 1),
     )
-}
-
-/// Totals of the sessions of the valid trials of a case.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct CaseTotals {
-    /// Number of trials in the totals: valid ones with sessions.
-    pub(crate) trials: usize,
-    /// Seconds of all windows.
-    pub(crate) window_s: f64,
-    /// Statements.
-    pub(crate) statements: f64,
-    /// Logical reads.
-    pub(crate) logical_reads: f64,
-    /// Blocks read from a data file.
-    pub(crate) physical_reads: f64,
-    /// Rows updated, and blocks written to a data file; `None` where nothing is updated.
-    pub(crate) updates: Option<(f64, f64)>,
-    /// Where the time went.
-    pub(crate) time: TimeModel,
-    /// Statement latency of each trial.
-    pub(crate) latencies: Vec<LatencySummary>,
-}
-
-impl CaseTotals {
-    /// Adds up the valid trials.
-    pub(crate) fn of(case: &Case) -> Self {
-        let mut totals = CaseTotals::default();
-        let valid = case
-            .trials
-            .iter()
-            .filter(|trial| Standing::of(trial).is_valid());
-        let measured = valid.filter_map(|trial| trial.measured.as_ref());
-        let with_sessions = measured.filter_map(|it| Some((it.window_s?, it.sessions.as_ref()?)));
-        for (window_s, sessions) in with_sessions {
-            totals.trials += 1;
-            totals.window_s += window_s;
-            // Counts of one run stay far below 2^53; `f64` cannot overflow on a hostile file.
-            totals.statements += sessions.statements as f64;
-            totals.logical_reads += sessions.logical_reads as f64;
-            totals.physical_reads += sessions.physical_reads as f64;
-            if let Some(updates) = &sessions.updates {
-                let (rows, blocks) = totals.updates.get_or_insert_default();
-                *rows += updates.rows_updated as f64;
-                *blocks += updates.blocks_written as f64;
-            }
-            totals.time.db_time_s += sessions.time.db_time_s;
-            totals.time.db_cpu_s += sessions.time.db_cpu_s;
-            totals.time.cpu_wait_s += sessions.time.cpu_wait_s;
-            if let Some(kernel_s) = sessions.time.kernel_cpu_s {
-                *totals.time.kernel_cpu_s.get_or_insert(0.0) += kernel_s;
-            }
-            totals.latencies.push(sessions.statement_latency);
-            for (event, wait) in &sessions.time.waits {
-                let sum = totals.time.waits.entry(event.clone()).or_default();
-                sum.count = sum.count.saturating_add(wait.count);
-                sum.total_s += wait.total_s;
-            }
-        }
-        totals
-    }
 }
 
 #[cfg(test)]

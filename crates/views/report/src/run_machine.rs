@@ -2,8 +2,8 @@
 
 use model::{ByteSize, CacheSizeSource, LoadReport, Machine, NamedCache, ReportHost, Run, counted};
 use unicode_width::UnicodeWidthStr;
+use verdict::is_emulated;
 
-use crate::ratio::is_emulated;
 use crate::run_plain::plain;
 
 /// Returns the machine that a run was measured on, or the hosts named in its reports.

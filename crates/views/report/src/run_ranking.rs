@@ -1,18 +1,15 @@
 //! The ranking: the median of each case, its interval, and its ratio to the baseline.
 
-use model::{Metric, Run, RunStatus};
+use model::{Metric, Run};
 use stats::Rank;
+use verdict::{CaseJudgement, Comparison, Judgement, Verdict, is_load_sweep, order};
 
-use crate::judgement::Judgement;
-use crate::judgement_cases::{CaseJudgement, Comparison};
-use crate::ratio::{is_load_sweep, merit};
 use crate::run_figures::{
     BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
 };
 use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
-use crate::verdict::Verdict;
 
 /// Maximum width of a case's name in a table, in columns; its section has the whole name.
 pub(crate) const NAME_COLUMNS: usize = 24;
@@ -25,26 +22,6 @@ pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -
     }
     let ranked = table(run, judgement, false).text(options);
     format!("{ranked}\n{}", comparisons(run, judgement, options))
-}
-
-/// Returns the indices of the cases by median, with unranked cases after the others and controls
-/// last. Without any ranks, keeps the order of the run, except that imported figures are sorted by
-/// median.
-pub(crate) fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..judgement.cases.len()).collect();
-    let cases = &judgement.cases;
-    if cases.iter().any(|case| case.rank.is_some()) || run.status == RunStatus::Imported {
-        order.sort_by(|a, b| {
-            let apart = |index: &usize| (cases[*index].is_control, cases[*index].rank.is_none());
-            let merit = |index: &usize| {
-                let median = cases[*index].median;
-                median.map_or(f64::NEG_INFINITY, |median| merit(run.metric, median))
-            };
-            let by_merit = merit(b).total_cmp(&merit(a));
-            apart(a).cmp(&apart(b)).then(by_merit)
-        });
-    }
-    order
 }
 
 fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {

@@ -1,9 +1,9 @@
 //! Text layout: width, colours, paragraphs, and paragraphs with a maximum number of lines.
 
 use unicode_width::UnicodeWidthStr;
+use verdict::Verdict;
 
 use crate::run_plain::plain;
-use crate::verdict::Verdict;
 
 /// Minimum width, in columns; narrower tables are unreadable.
 const WIDTH_MIN: usize = 40;

@@ -1,25 +1,26 @@
 //! A run as text for a terminal: the question first, one verdict sentence last.
 
 use model::{Run, RunStatus};
+use verdict::{Judgement, is_emulated, judge, order};
 
 use crate::history::status;
-use crate::judgement::{Judgement, judge};
-use crate::ratio::is_emulated;
 use crate::run_bars::bars;
 use crate::run_blocks;
 use crate::run_calibration::work_unit;
 use crate::run_case::case_text;
 use crate::run_machine::machine;
 use crate::run_plain::plain;
-use crate::run_ranking::{order, ranking};
+use crate::run_ranking::ranking;
 use crate::run_style::{Style, TextOptions};
 use crate::run_windows::{TimeSpent, windows};
+use crate::verdict_sentence::verdict_sentence;
+use crate::verdict_warnings::run_warnings;
 
 /// Formats the report of a run.
 pub fn run_text(run: &Run, options: &TextOptions) -> String {
     let judgement = judge(run);
     let mut sections = vec![head(run, options)];
-    sections.push(warnings(&judgement, options));
+    sections.push(warnings(run, &judgement, options));
     if !run.cases.is_empty() {
         sections.push(ranking(run, &judgement, options));
     }
@@ -31,7 +32,7 @@ pub fn run_text(run: &Run, options: &TextOptions) -> String {
     }
     sections.push(skipped(run, options));
     // On one line whatever the width, so that it can be copied as one.
-    let verdict = format!("Verdict: {}", plain(&judgement.verdict));
+    let verdict = format!("Verdict: {}", plain(&verdict_sentence(run, &judgement)));
     sections.push(format!("{}\n", options.paint(&verdict, Style::Strong)));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
@@ -86,10 +87,10 @@ pub(crate) fn ended(status: RunStatus) -> &'static str {
     }
 }
 
-fn warnings(judgement: &Judgement, options: &TextOptions) -> String {
-    let warnings = judgement.warnings.iter();
+fn warnings(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
+    let warnings = run_warnings(run, judgement).into_iter();
     warnings
-        .map(|warning| options.paragraph("warning: ", warning, Style::Care))
+        .map(|warning| options.paragraph("warning: ", &warning, Style::Care))
         .collect()
 }
 

@@ -3,20 +3,18 @@
 //! them escapes them.
 
 use model::{Case, LoadLadder, Run, Trial};
+use verdict::{CaseTotals, Judgement, Standing, explain, is_emulated, is_load_sweep, judge, order};
 
-use crate::explanation::explain;
 use crate::explanation_text::sentence;
-use crate::judgement::{Judgement, judge};
 use crate::load_sweep::load;
-use crate::ratio::{is_emulated, is_load_sweep};
 use crate::run_asked::asked;
 use crate::run_evidence::evidence_lines;
 use crate::run_figures::{UNKNOWN, confidence_percent, decimals, value};
-use crate::run_load_profile::CaseTotals;
 use crate::run_machine::machine;
-use crate::run_outcome::Standing;
-use crate::run_ranking::{against, comparison_cells, figures, order};
+use crate::run_ranking::{against, comparison_cells, figures};
 use crate::run_text::{method, which_run};
+use crate::verdict_sentence::verdict_sentence;
+use crate::verdict_warnings::run_warnings;
 
 /// What there is to see of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -198,8 +196,8 @@ pub fn run_view(run: &Run) -> RunView {
             .collect(),
         is_emulated: is_emulated(run),
         definition: run.definition.clone(),
-        verdict: judgement.verdict,
-        warnings: judgement.warnings,
+        verdict: verdict_sentence(run, &judgement),
+        warnings: run_warnings(run, &judgement),
     }
 }
 

@@ -4,8 +4,8 @@
 //! A screen counts its lines, so that it stays one screen with any number of runs and warnings.
 
 use model::{LatencyResult, Run, RunStatus};
+use verdict::{Judgement, judge};
 
-use crate::judgement::{Judgement, judge};
 use crate::latency_figures::ns_range;
 use crate::latency_text::latency_text;
 use crate::run_machine::machine_within;
@@ -16,6 +16,7 @@ use crate::screen_next::{Called, Next};
 use crate::screen_not_run::{NotRun, not_run_lines};
 use crate::screen_ranking::{ROWS_MAX, Ranking};
 use crate::screen_warnings::{Warnings, warning_lines};
+use crate::verdict_sentence::verdict_sentence;
 use crate::verdict_too_few::had_no_time;
 
 /// Maximum number of lines of a screen.
@@ -122,7 +123,7 @@ impl Screen {
         let verdict = lines(
             &self.options,
             "Verdict: ",
-            &judgement.verdict,
+            &verdict_sentence(run, judgement),
             Style::Strong,
             VERDICT_LINES,
         );
@@ -147,7 +148,7 @@ impl Screen {
         if self.lines_left < NEXT_LINES + 2 {
             return Vec::new();
         }
-        let said = format!("{}: {}", run.experiment, judgement.verdict);
+        let said = format!("{}: {}", run.experiment, verdict_sentence(run, judgement));
         vec![String::new(), self.fact("run", &said)]
     }
 

@@ -2,13 +2,10 @@
 
 use model::{Metric, Run, RunStatus, shell_word};
 use unicode_width::UnicodeWidthStr;
+use verdict::{Judgement, TRIALS_ENOUGH, Verdict, is_emulated};
 
-use crate::judgement::Judgement;
-use crate::judgement_cases::TRIALS_ENOUGH;
-use crate::ratio::is_emulated;
 use crate::run_plain::plain;
 use crate::run_style::TextOptions;
-use crate::verdict::Verdict;
 use crate::verdict_too_few::rounds_s;
 
 /// Maximum number of commands shown.

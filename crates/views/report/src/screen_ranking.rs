@@ -2,16 +2,14 @@
 
 use model::{Better, Metric, Run};
 use unicode_width::UnicodeWidthStr;
+use verdict::{CaseJudgement, Comparison, Judgement, TRIALS_ENOUGH, is_emulated, order};
 
-use crate::judgement::Judgement;
-use crate::judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
-use crate::ratio::is_emulated;
 use crate::run_bars::{MEDIAN, Scale, UNSURE};
 use crate::run_figures::{
     BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
 };
 use crate::run_plain::plain_within;
-use crate::run_ranking::{order, rank_text};
+use crate::run_ranking::rank_text;
 use crate::run_style::{Style, TextOptions, cut};
 use crate::run_table::{Side, Table};
 use crate::run_windows;

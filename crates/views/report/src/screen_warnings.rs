@@ -1,9 +1,10 @@
 //! Warnings and notes, each shown once: equal words for several cases share a line.
 
 use model::{Run, Trial, counted};
+use verdict::Judgement;
 
-use crate::judgement::Judgement;
 use crate::run_style::{Style, TextOptions, lines};
+use crate::verdict_warnings::run_warnings;
 
 /// Warnings and notes with their number of occurrences.
 #[derive(Debug, Default)]
@@ -24,7 +25,7 @@ struct Said {
 impl Warnings {
     /// Adds the warnings of a run: from its judgement and from its trials.
     pub(crate) fn add_of(&mut self, run: &Run, judgement: &Judgement) {
-        for warning in &judgement.warnings {
+        for warning in &run_warnings(run, judgement) {
             self.add(warning);
         }
         let trials = run.cases.iter().flat_map(|case| &case.trials);

@@ -1,23 +1,34 @@
 //! The verdict: one quotable sentence.
 
 use model::{Run, RunStatus, counted};
+use verdict::{
+    CaseJudgement, Comparison, Judgement, Ratio, TRIALS_ENOUGH, Verdict, baseline_index, common,
+    is_emulated, is_load_sweep, merit,
+};
 
-use crate::confidence::common;
-use crate::judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
-use crate::load_sweep;
-use crate::ratio::{Ratio, baseline_index, is_emulated, is_load_sweep, merit};
 use crate::run_figures::{
     BARE_PLACES, RatioText, confidence_percent, decimals, share_above, value,
 };
-use crate::verdict::Verdict;
 use crate::verdict_too_few::{had_no_time, no_time, too_few, undecided, without_interval};
 use crate::verdict_words::{name, names, some_joined, trials};
+use crate::{control, load_sweep};
 
 /// Maximum number of comparisons listed; the rest are counted.
 const COMPARISONS_LISTED: usize = 8;
 
-/// Returns the verdict of a run.
-pub(crate) fn sentence(
+/// Returns the verdict of a run: one quotable sentence.
+pub fn verdict_sentence(run: &Run, judgement: &Judgement) -> String {
+    let Judgement {
+        cases,
+        comparisons,
+        winner,
+        controls,
+    } = judgement;
+    let winner = winner.map(|index| &cases[index]);
+    sentence(run, cases, comparisons, winner) + &control::sentence(run, controls)
+}
+
+fn sentence(
     run: &Run,
     cases: &[CaseJudgement],
     comparisons: &[Comparison],

@@ -2,8 +2,8 @@
 //! would take.
 
 use model::{Measured, Run, RunStatus, Work};
+use verdict::{CaseJudgement, TRIALS_ENOUGH};
 
-use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH};
 use crate::verdict_words::{names, some_joined, trials, valid_trials};
 
 /// Explains why there is no result, and what would help.

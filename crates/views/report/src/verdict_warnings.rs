@@ -1,11 +1,14 @@
 //! Warnings that affect how far the figures of a run can be trusted.
 
 use model::{Measured, Run, RunStatus, Trial, counted};
+use verdict::{
+    CaseJudgement, CaseTotals, Judgement, TRIALS_ENOUGH, baseline_index, cost, has_emulated_cost,
+    is_emulated,
+};
 
-use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH, cost};
-use crate::ratio::{EMULATED_COST, baseline_index, has_emulated_cost, is_emulated};
+use crate::control;
 use crate::run_figures::{RatioText, decimals};
-use crate::run_load_profile::CaseTotals;
+use crate::verdict_words::EMULATED_COST;
 use crate::verdict_words::name;
 
 /// Maximum number of costs listed; the rest are counted.
@@ -13,8 +16,9 @@ const COSTS_LISTED: usize = 8;
 /// Share of DB time from which unaccounted time causes a warning.
 const UNACCOUNTED_SHARE: f64 = 0.05;
 
-/// Returns the warnings, the most serious first.
-pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
+/// Returns what affects how far the figures of a run can be trusted, the most serious first.
+pub fn run_warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
+    let cases = &judgement.cases;
     let mut warnings = Vec::new();
     warnings.extend(machine_warning(run));
     warnings.extend(status_warning(run));
@@ -33,6 +37,7 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
     let costs = busy.as_ref().and_then(|_| costs(run));
     warnings.extend(busy.into_iter().chain(costs));
     warnings.extend(calibration_warning(run));
+    warnings.extend(control::warnings(run, &judgement.controls));
     warnings
 }
 

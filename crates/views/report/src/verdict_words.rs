@@ -2,6 +2,10 @@
 
 use model::counted;
 
+/// What is said wherever figures of such reads are shown.
+pub(crate) const EMULATED_COST: &str = "emulated cost: what a read costs is read from a table, so \
+    the figures say nothing about hardware; where memory lies is real";
+
 /// Maximum length of a name in a sentence, in characters.
 const NAME_CHARS: usize = 80;
 

@@ -30,7 +30,7 @@ pub(crate) const WHOLE_MACHINE: [(&str, WholeMachineMemory); 3] = [
 /// # Errors
 /// When no cell can be measured.
 pub fn bandwidth_plan(
-    host: &Host<'_>,
+    host: &Host,
     places: &MemoryPlaces,
     choice: &BandwidthChoice,
 ) -> Result<Plan, Cannot> {
@@ -58,7 +58,7 @@ pub fn bandwidth_plan(
 }
 
 struct Planner<'p> {
-    host: &'p Host<'p>,
+    host: &'p Host,
     places: &'p MemoryPlaces,
     choice: &'p BandwidthChoice,
 }
@@ -163,7 +163,7 @@ fn thread(cpu: CpuId, allocation: Allocation) -> StreamThreadPlan {
 }
 
 fn bytes_per_thread(
-    host: &Host<'_>,
+    host: &Host,
     places: &MemoryPlaces,
     threads: usize,
     nodes: &NodeSet,
@@ -221,7 +221,7 @@ fn thread_counts(all: usize) -> Vec<usize> {
 /// # Errors
 /// When no node has a CPU besides the measuring one.
 pub fn loaded_plan(
-    host: &Host<'_>,
+    host: &Host,
     places: &MemoryPlaces,
     choice: &BandwidthChoice,
 ) -> Result<Plan, Cannot> {

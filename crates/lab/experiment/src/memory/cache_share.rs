@@ -16,7 +16,7 @@ const SEED: u64 = 1;
 ///
 /// # Errors
 /// When memory cannot be allocated, the CPU cannot be used, or evidence cannot be read.
-pub fn cache_share(root: &Root, host: &Host<'_>) -> Result<Option<u64>, kernels::Error> {
+pub fn cache_share(root: &Root, host: &Host) -> Result<Option<u64>, kernels::Error> {
     let Some(plan) = plan(host) else {
         return Ok(None);
     };
@@ -24,10 +24,10 @@ pub fn cache_share(root: &Root, host: &Host<'_>) -> Result<Option<u64>, kernels:
     Ok(share.bytes)
 }
 
-fn plan(host: &Host<'_>) -> Option<CacheSharePlan> {
+fn plan(host: &Host) -> Option<CacheSharePlan> {
     let node = host.first_node().ok()?;
     let allowed = host.cpus_to_choose_from();
-    let cpu = kernels::measuring_cpu(host.topology, node.id, &allowed)?;
+    let cpu = kernels::measuring_cpu(&host.topology, node.id, &allowed)?;
     let (last_cache_bytes, inner_cache_bytes) = last_two(&host.topology.caches, cpu)?;
     Some(CacheSharePlan {
         cpu,

@@ -89,11 +89,7 @@ fn page_walks(cell: &CasePlan) -> CasePlan {
 ///
 /// # Errors
 /// When a node of the pair has no CPUs or no memory, or memory is short.
-pub fn curve_plan(
-    host: &Host<'_>,
-    places: &MemoryPlaces,
-    pairs: &CurvePairs,
-) -> Result<Plan, Cannot> {
+pub fn curve_plan(host: &Host, places: &MemoryPlaces, pairs: &CurvePairs) -> Result<Plan, Cannot> {
     let pairs = match pairs {
         CurvePairs::All => places.pairs(),
         CurvePairs::One(from, to) => vec![checked_pair(places, *from, *to)?],
@@ -152,7 +148,7 @@ fn checked_pair(
 
 /// Returns the largest working set of a curve on a node: halved until it fits, but always beyond
 /// the last cache.
-fn curve_bytes(host: &Host<'_>, places: &MemoryPlaces, node: NodeId) -> Result<u64, String> {
+fn curve_bytes(host: &Host, places: &MemoryPlaces, node: NodeId) -> Result<u64, String> {
     if let Some(reason) = places.without_room.get(&node) {
         return Err(reason.clone());
     }

@@ -49,8 +49,8 @@ impl MemoryPlaces {
     /// # Errors
     /// When a named node does not exist, when the process may not use a node, or when no node is
     /// left.
-    pub fn of(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<Self, Cannot> {
-        let topology = host.topology;
+    pub fn of(host: &Host, nodes: Option<&NodeSet>) -> Result<Self, Cannot> {
+        let topology = &host.topology;
         let wanted = wanted_nodes(host, nodes)?;
         let allowed = host.cpus();
         let cpu_nodes = topology.cpu_nodes().intersection(&wanted);
@@ -107,7 +107,7 @@ impl MemoryPlaces {
     }
 
     /// Sets the working set and records which nodes have no room for it.
-    pub fn set_working_set(&mut self, host: &Host<'_>, bytes: u64) {
+    pub fn set_working_set(&mut self, host: &Host, bytes: u64) {
         self.working_set_bytes = bytes;
         self.without_room.clear();
         self.note_room(host);
@@ -115,13 +115,13 @@ impl MemoryPlaces {
 
     /// Makes trials as short as they can be: the windows time only lines that no cache has held
     /// since they were flushed, in the smallest working set. No lap precedes them.
-    pub fn time_first_visits(&mut self, host: &Host<'_>) {
+    pub fn time_first_visits(&mut self, host: &Host) {
         self.first_visits = true;
         self.set_working_set(host, kernels::WORKING_SET_BYTES_MIN);
     }
 
     /// Records the nodes whose available memory is too small for the working set and its reserve.
-    fn note_room(&mut self, host: &Host<'_>) {
+    fn note_room(&mut self, host: &Host) {
         let needed = with_reserve(self.working_set_bytes);
         for node in &self.memory_nodes {
             let short = host.obtainable_bytes(node).filter(|free| *free < needed);
@@ -184,7 +184,7 @@ pub(crate) fn place(cpus: CpuSet, memory_nodes: NodeSet) -> Placement {
     }
 }
 
-fn wanted_nodes(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<NodeSet, Cannot> {
+fn wanted_nodes(host: &Host, nodes: Option<&NodeSet>) -> Result<NodeSet, Cannot> {
     let all = host.topology.node_ids();
     let Some(nodes) = nodes else {
         return Ok(all);
@@ -204,11 +204,7 @@ fn wanted_nodes(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<NodeSet, Can
 
 /// Rejects nodes that a cpuset forbids to this process: leaving them out silently would make the
 /// matrix look complete.
-fn check_allowed(
-    host: &Host<'_>,
-    cpu_nodes: &NodeSet,
-    memory_nodes: &NodeSet,
-) -> Result<(), Cannot> {
+fn check_allowed(host: &Host, cpu_nodes: &NodeSet, memory_nodes: &NodeSet) -> Result<(), Cannot> {
     let allowed = host.cpus();
     let is_forbidden = |node: &NodeId| {
         let node = host.topology.node(*node);
@@ -247,7 +243,7 @@ fn check_allowed(
 
 /// Returns the largest last-level cache of these CPUs, and how many CPUs share one. A cache with
 /// unknown sharers may be theirs.
-fn last_cache<'c>(host: &Host<'_>, cpus: impl Iterator<Item = &'c CpuId>) -> (Option<u64>, usize) {
+fn last_cache<'c>(host: &Host, cpus: impl Iterator<Item = &'c CpuId>) -> (Option<u64>, usize) {
     let cpus: CpuSet = cpus.copied().collect();
     let caches = host.topology.caches.iter();
     let may_be_theirs = |cache: &Cache| cache.shared_by.is_none() || cache.count_of(&cpus) > 0;

@@ -172,14 +172,14 @@ const LIMIT_SHARE: f64 = 0.8;
 /// # Errors
 /// When no cell can be measured.
 pub fn matrix_within(
-    host: &Host<'_>,
+    host: &Host,
     places: &mut MemoryPlaces,
     costs: &StepCosts,
     limit_s: f64,
     rounds: RangeInclusive<u32>,
 ) -> Result<(Plan, u32), Cannot> {
     let plan = latency_plan(places)?;
-    let round_s = costs.round_s(&plan, host.topology);
+    let round_s = costs.round_s(&plan, &host.topology);
     let has_time = |rounds: u32| round_s * f64::from(rounds) <= limit_s * LIMIT_SHARE;
     let (least, most) = rounds.into_inner();
     if has_time(most) || places.emulated {

@@ -25,7 +25,7 @@ const BYTES_MAX: u64 = 1 << 30;
 /// When a permission is missing, memory cannot be allocated, or evidence cannot be read.
 pub fn find_working_set(
     root: &Root,
-    host: &Host<'_>,
+    host: &Host,
     places: &mut MemoryPlaces,
 ) -> Result<Option<FoundWorkingSet>, Cannot> {
     let most = places.working_set_bytes;
@@ -52,7 +52,7 @@ pub fn find_working_set(
 }
 
 /// Returns the cell to search with, and the memory that its node can provide.
-fn cell(host: &Host<'_>, places: &MemoryPlaces) -> Option<(CellPlan, u64)> {
+fn cell(host: &Host, places: &MemoryPlaces) -> Option<(CellPlan, u64)> {
     let has_room = |node| !places.without_room.contains_key(&node);
     let local = places.measuring.iter().find_map(|(from, cpu)| {
         let to = places.own_memory(*from).filter(|to| has_room(*to))?;

@@ -14,7 +14,7 @@ const SHARE_PERCENT: u64 = 70;
 
 /// Returns why trials of these cases must run one after another; `None` when all can be up at once,
 /// with all but one asleep.
-pub fn alternation_obstacle(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
+pub fn alternation_obstacle(cases: &[CasePlan], host: &Host) -> Option<String> {
     // A single case has no other to alternate with.
     if cases.len() < 2 {
         return None;
@@ -64,7 +64,7 @@ pub fn long_windows(cases: &[CasePlan]) -> Option<String> {
 }
 
 /// Returns what prevents a case from being up beside others.
-fn of_case(case: &CasePlan, host: &Host<'_>) -> Option<String> {
+fn of_case(case: &CasePlan, host: &Host) -> Option<String> {
     let name = &case.name;
     let work = match &case.work {
         Work::LogicalReads(work) => work,
@@ -89,7 +89,7 @@ fn of_case(case: &CasePlan, host: &Host<'_>) -> Option<String> {
 }
 
 /// Returns a shortage of memory for all cases together.
-fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
+fn of_memory(cases: &[CasePlan], host: &Host) -> Option<String> {
     let nodes = host.memory_nodes();
     let is_first = |(index, case): &(usize, &CasePlan)| {
         let mut before = cases[..*index].iter();
@@ -136,7 +136,7 @@ fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
 }
 
 /// Returns the memory demands of a case: allowed nodes, bytes and backing.
-fn demands_of(case: &CasePlan, host: &Host<'_>) -> Vec<(NodeSet, u64, Backing)> {
+fn demands_of(case: &CasePlan, host: &Host) -> Vec<(NodeSet, u64, Backing)> {
     let Some(work) = case.instance() else {
         return Vec::new();
     };
@@ -164,7 +164,7 @@ mod tests {
 
     /// Returns why three cases, the second as given, cannot be up at once on the machine as changed
     /// by `change`.
-    fn obstacle(case: &str, change: impl FnOnce(&mut Host<'_>)) -> Option<String> {
+    fn obstacle(case: &str, change: impl FnOnce(&mut Host)) -> Option<String> {
         let mut machine = article_000();
         for node in &mut machine.nodes {
             node.free_bytes = Some(1 << 30);
@@ -218,7 +218,7 @@ mod tests {
             "in this control group (300 MiB free)",
         );
         let on_node_0 = "allocation = \"bind:0\"";
-        let reserve = |host: &mut Host<'_>| {
+        let reserve = |host: &mut Host| {
             host.reserved_bytes.insert(NodeId(0), mebibytes(1024 - 110));
         };
         says(obstacle(on_node_0, reserve), "on node 0 (110 MiB free)");

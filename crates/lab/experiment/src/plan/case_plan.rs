@@ -13,11 +13,7 @@ use super::{memory, own_memory, placement};
 use crate::definition::{CacheSize, CaseDefinition, Engine, WorkChoice};
 
 /// Plans one case.
-pub(super) fn plan(
-    engine: Engine,
-    case: &CaseDefinition,
-    host: &Host<'_>,
-) -> Result<CasePlan, Cannot> {
+pub(super) fn plan(engine: Engine, case: &CaseDefinition, host: &Host) -> Result<CasePlan, Cannot> {
     check_extra_work(engine, case)?;
     if case.work == WorkChoice::Command {
         return plan_command(engine, case, host);
@@ -77,7 +73,7 @@ pub(super) fn plan(
     })
 }
 
-fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot> {
+fn plan_load(case: &CaseDefinition, host: &Host) -> Result<LoadPlan, Cannot> {
     let sessions = host.count(case.sessions)?;
     let cpu_count = case.cpu_count.map(|count| host.count(count)).transpose()?;
     match cpu_count {
@@ -94,7 +90,7 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
             data_bytes: case.data.bytes(),
             update_pct: case.update_pct,
             handicap_pct: f64::from(case.handicap) / 100.0,
-            emulated_cost: emulated_cost(case, host.topology)?,
+            emulated_cost: emulated_cost(case, &host.topology)?,
             work_unit: case.work_unit.rows(),
             cpu_quota: placement::cpu_quota(case, host)?,
         }),

@@ -11,7 +11,7 @@ use crate::definition::{CaseDefinition, Definition, Engine};
 pub(crate) fn plan_command(
     engine: Engine,
     case: &CaseDefinition,
-    host: &Host<'_>,
+    host: &Host,
 ) -> Result<CasePlan, Cannot> {
     let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
     if let Engine::Server(kind) = engine {
@@ -77,7 +77,7 @@ fn between(case: &CaseDefinition) -> Result<Option<Between>, Cannot> {
 }
 
 /// Returns the server on which the program is the load.
-fn server(case: &CaseDefinition, host: &Host<'_>) -> Result<Option<CommandServer>, Cannot> {
+fn server(case: &CaseDefinition, host: &Host) -> Result<Option<CommandServer>, Cannot> {
     let (command, ready) = (&case.command.server, &case.command.ready);
     let client_cpus = host.chosen_cpus(&case.command.client_cpus)?;
     let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));

@@ -7,7 +7,7 @@ use super::host::Host;
 use crate::definition::CpuPair;
 
 /// Chooses the pair on the highest-numbered cores: CPU 0 has the most other work.
-pub(crate) fn pair(host: &Host<'_>, pair: CpuPair) -> Result<CpuSet, Cannot> {
+pub(crate) fn pair(host: &Host, pair: CpuPair) -> Result<CpuSet, Cannot> {
     let usable = host.cpus_to_choose_from();
     let of_core = |core: &Core| core.cpus.intersection(&usable);
     let cores = host.topology.core_list.iter();

@@ -9,7 +9,7 @@ use crate::definition::{Definition, SHIPPED};
 ///
 /// # Errors
 /// Only if a shipped file does not parse, which is a bug in numalab.
-pub fn shipped_in_order(host: &Host<'_>) -> Result<Vec<Definition>, Error> {
+pub fn shipped_in_order(host: &Host) -> Result<Vec<Definition>, Error> {
     let definitions = SHIPPED.iter().map(|shipped| shipped.definition());
     let mut definitions: Vec<Definition> = definitions.collect::<Result<_, _>>()?;
     let is_first = match host.memory_nodes().len() {

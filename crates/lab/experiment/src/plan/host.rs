@@ -8,9 +8,9 @@ use super::cannot::Cannot;
 
 /// A machine as a planner sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Host<'m> {
+pub struct Host {
     /// The topology of the machine.
-    pub topology: &'m Topology,
+    pub topology: Topology,
     /// CPUs this process may use (`Cpus_allowed_list`); `None` when unknown.
     pub cpus_allowed: Option<CpuSet>,
     /// Nodes this process may allocate from (`Mems_allowed_list`); `None` when unknown.
@@ -77,12 +77,12 @@ impl Support {
     }
 }
 
-impl<'m> Host<'m> {
+impl Host {
     /// Creates a host whose process may use everything, with 4 KiB pages and without processor
     /// groups.
-    pub fn new(topology: &'m Topology) -> Self {
+    pub fn new(topology: &Topology) -> Self {
         Host {
-            topology,
+            topology: topology.clone(),
             cpus_allowed: None,
             memory_nodes_allowed: None,
             groups: Support::Missing {

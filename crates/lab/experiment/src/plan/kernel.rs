@@ -20,7 +20,7 @@ pub(super) fn plan_kernel(
     kernel: KernelChoice,
     engine: Engine,
     case: &CaseDefinition,
-    host: &Host<'_>,
+    host: &Host,
 ) -> Result<CasePlan, Cannot> {
     check_keys(engine, case)?;
     let places = MemoryPlaces::of(host, None)?;
@@ -152,7 +152,7 @@ fn threads(
     cpus: &CpuSet,
     asked: &Allocation,
     places: &MemoryPlaces,
-    host: &Host<'_>,
+    host: &Host,
 ) -> Result<Vec<StreamThreadPlan>, Cannot> {
     let local = |cpu| {
         let node = host.topology.node_of_cpu(cpu)?;

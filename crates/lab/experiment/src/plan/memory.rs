@@ -86,7 +86,7 @@ pub(super) fn sga_demand(
 
 /// Checks that the SGA fits on its nodes.
 pub(crate) fn check(
-    host: &Host<'_>,
+    host: &Host,
     sga: &SgaPlan,
     load: &LoadPlan,
     memory_nodes: Option<&NodeSet>,
@@ -113,7 +113,7 @@ pub(crate) fn check(
     }
 }
 
-fn check_huge_segment(host: &Host<'_>, backing: Backing, bytes: u64) -> Result<(), Cannot> {
+fn check_huge_segment(host: &Host, backing: Backing, bytes: u64) -> Result<(), Cannot> {
     match host.huge_segment_bytes_max {
         Some(most) if backing == Backing::Sysv && bytes > most => Err(Cannot::not_permitted(
             "needs a huge-page segment, which this user may not create",
@@ -123,7 +123,7 @@ fn check_huge_segment(host: &Host<'_>, backing: Backing, bytes: u64) -> Result<(
     }
 }
 
-fn check_shm(host: &Host<'_>, page_bytes: u64, bytes: u64) -> Result<(), Cannot> {
+fn check_shm(host: &Host, page_bytes: u64, bytes: u64) -> Result<(), Cannot> {
     if page_bytes != host.base_page_bytes {
         let (asked, base) = (ByteSize(page_bytes), ByteSize(host.base_page_bytes));
         return Err(Cannot::usage(
@@ -144,7 +144,7 @@ fn check_shm(host: &Host<'_>, page_bytes: u64, bytes: u64) -> Result<(), Cannot>
     }
 }
 
-fn check_free_memory(host: &Host<'_>, demand: &Demand, bytes: u64) -> Result<(), Cannot> {
+fn check_free_memory(host: &Host, demand: &Demand, bytes: u64) -> Result<(), Cannot> {
     if let Some(left) = host.group_left_bytes.filter(|left| *left < bytes) {
         let (asked, left) = (ByteSize(bytes), ByteSize(left));
         let reason = format!("the SGA needs {asked} (the control group allows {left})");
@@ -170,7 +170,7 @@ fn check_free_memory(host: &Host<'_>, demand: &Demand, bytes: u64) -> Result<(),
 }
 
 fn check_huge_pages(
-    host: &Host<'_>,
+    host: &Host,
     demand: &Demand,
     pages: u64,
     page_bytes: u64,
@@ -212,11 +212,7 @@ fn check_huge_pages(
 /// Returns the command that sets the pools to these totals: `numalab pages`, which `numalab undo`
 /// reverts. A kernel without NUMA has no pools by node; there the command writes the file (kernel,
 /// `Documentation/admin-guide/mm/hugetlbpage.rst`).
-fn command(
-    host: &Host<'_>,
-    page_bytes: u64,
-    totals: impl Iterator<Item = (NodeId, u64)>,
-) -> String {
+fn command(host: &Host, page_bytes: u64, totals: impl Iterator<Item = (NodeId, u64)>) -> String {
     let kibibytes = page_bytes / 1024;
     if host.topology.node_is_implied {
         let total: u64 = totals.map(|(_, total)| total).sum();
@@ -433,7 +429,7 @@ mod tests {
     fn a_segment_of_huge_pages_may_take_root() {
         let machine = with_pools([1000; 8]);
         let mut host = Host::new(&machine);
-        let check_backing = |host: &Host<'_>, backing| {
+        let check_backing = |host: &Host, backing| {
             let sga = SgaPlan {
                 cache_bytes: 64 * MIB,
                 backing,

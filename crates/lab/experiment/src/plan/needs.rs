@@ -7,7 +7,7 @@ use super::host::Host;
 use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
 
 /// Refuses a machine on which the experiment makes no sense.
-pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
+pub(super) fn check(definition: &Definition, host: &Host) -> Result<(), Cannot> {
     if let Engine::Server(kind) = definition.engine
         && let Some(advice) = host.missing_servers.get(&kind)
     {
@@ -33,7 +33,7 @@ pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cann
     Ok(())
 }
 
-fn shortage_of_cpus(needed: u32, host: &Host<'_>) -> Option<String> {
+fn shortage_of_cpus(needed: u32, host: &Host) -> Option<String> {
     shortage(needed, host.cpus().len(), host.topology.cpus.len())
 }
 
@@ -46,7 +46,7 @@ fn shortage(needed: u32, usable: usize, of_machine: usize) -> Option<String> {
 }
 
 /// Checks that placements can be read back: without evidence no trial counts.
-fn evidence(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
+fn evidence(definition: &Definition, host: &Host) -> Result<(), Cannot> {
     // The policy of an external program is read back before it starts, without numa_maps.
     let is_program = |case: &CaseDefinition| case.work == WorkChoice::Command;
     if !definition.cases.iter().all(is_program) {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn nothing_is_measured_whose_placement_could_not_be_read_back() {
         let machine = one_node(4);
-        let check = |change: fn(&mut Host<'_>), experiment: &str, expected: &str| {
+        let check = |change: fn(&mut Host), experiment: &str, expected: &str| {
             let mut host = Host::new(&machine);
             change(&mut host);
             let cannot = plan(&find(experiment).unwrap(), &host).unwrap_err();

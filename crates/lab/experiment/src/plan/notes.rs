@@ -9,7 +9,7 @@ const EMULATED_COST: &str = "Emulated cost: what a read costs is read from a tab
                              say nothing about hardware.";
 
 /// Returns notes, in whole sentences, about the machine and the cases that it will run.
-pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -> Vec<String> {
+pub(super) fn of(definition: &Definition, host: &Host, cases: &[CasePlan]) -> Vec<String> {
     let mut notes = Vec::new();
     if cases.iter().any(|case| case.emulated_cost().is_some()) {
         notes.push(EMULATED_COST.to_owned());
@@ -42,7 +42,7 @@ fn merged(cases: &[CasePlan], said: impl Fn(&CasePlan) -> Option<String>) -> Vec
 }
 
 /// Notes that a case has more running sessions than CPUs.
-fn crowded(case: &CasePlan, host: &Host<'_>) -> Option<String> {
+fn crowded(case: &CasePlan, host: &Host) -> Option<String> {
     let load = &case.instance()?.load;
     let cpus = case.placement.cpus.as_ref();
     let cpus = cpus.map_or(host.cpus().len(), model::CpuSet::len);
@@ -54,7 +54,7 @@ fn crowded(case: &CasePlan, host: &Host<'_>) -> Option<String> {
 }
 
 /// Notes that a buffer cache may fit in the processor's caches.
-fn in_caches(case: &CasePlan, host: &Host<'_>) -> Option<String> {
+fn in_caches(case: &CasePlan, host: &Host) -> Option<String> {
     let cache_bytes = case.instance()?.sga.cache_bytes;
     let caches = host.caches_that_hide(cache_bytes)?;
     let (cache, caches) = (ByteSize(cache_bytes), ByteSize(caches));
@@ -66,7 +66,7 @@ fn in_caches(case: &CasePlan, host: &Host<'_>) -> Option<String> {
 
 /// Notes that memory policies are refused although a case requests one. Cases that need one are
 /// skipped.
-fn without_policies(definition: &Definition, host: &Host<'_>) -> Option<String> {
+fn without_policies(definition: &Definition, host: &Host) -> Option<String> {
     let (Support::NotPermitted { reason } | Support::Missing { reason }) = &host.policies else {
         return None;
     };

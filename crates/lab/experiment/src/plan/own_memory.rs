@@ -24,7 +24,7 @@ pub(crate) fn sga(
     case: &CaseDefinition,
     asked: SgaPlan,
     sessions: u32,
-    host: &Host<'_>,
+    host: &Host,
 ) -> Result<SgaPlan, Cannot> {
     if load.facts().reads_rows {
         return Ok(asked);
@@ -52,7 +52,7 @@ pub(crate) fn sga(
 pub(crate) fn work(
     load: SessionLoad,
     case: &CaseDefinition,
-    host: &Host<'_>,
+    host: &Host,
     instance: LogicalReads,
     placement: &Placement,
 ) -> Result<OwnMemoryWork, Cannot> {
@@ -91,7 +91,7 @@ pub(crate) fn work(
     Ok(OwnMemoryWork { instance, own })
 }
 
-fn bytes(load: SessionLoad, asked: CacheSize, host: &Host<'_>, sessions: u32) -> u64 {
+fn bytes(load: SessionLoad, asked: CacheSize, host: &Host, sessions: u32) -> u64 {
     match asked {
         _ if !load.has_memory() => 0,
         CacheSize::Bytes(bytes) => bytes,
@@ -106,7 +106,7 @@ fn bytes(load: SessionLoad, asked: CacheSize, host: &Host<'_>, sessions: u32) ->
 /// Checks that the own memory of all sessions fits on its nodes.
 fn check(
     own: &OwnMemory,
-    host: &Host<'_>,
+    host: &Host,
     instance: &LogicalReads,
     memory_nodes: Option<&NodeSet>,
 ) -> Result<(), Cannot> {
@@ -139,7 +139,7 @@ fn check(
 
 /// Checks that memory other than an SGA fits on its nodes, like a buffer cache of that size.
 pub(super) fn check_room(
-    host: &Host<'_>,
+    host: &Host,
     what: &str,
     bytes: u64,
     page_bytes: u64,

@@ -8,7 +8,7 @@ use super::host::{Host, Support};
 use crate::definition::{CaseDefinition, MechanismChoice};
 
 /// Plans the CPUs and memory nodes of a case.
-pub(super) fn plan(case: &CaseDefinition, host: &Host<'_>) -> Result<Placement, Cannot> {
+pub(super) fn plan(case: &CaseDefinition, host: &Host) -> Result<Placement, Cannot> {
     let cpus = host.chosen_cpus(&case.cpus)?;
     let asked = host.chosen_memory_nodes(&case.memory_nodes)?;
     let mechanism = match cpus.is_some() || asked.is_some() {
@@ -32,7 +32,7 @@ pub(super) fn plan(case: &CaseDefinition, host: &Host<'_>) -> Result<Placement, 
 pub(super) fn allocation(
     asked: Allocation,
     placement: &Placement,
-    host: &Host<'_>,
+    host: &Host,
 ) -> Result<Allocation, Cannot> {
     match &placement.memory_nodes {
         Some(nodes) if placement.mechanism == Mechanism::Group => policy(asked, nodes, host),
@@ -42,7 +42,7 @@ pub(super) fn allocation(
 
 /// Returns the allocation for processes that may use these nodes. Where memory policies are
 /// refused, a process limited to one node needs none.
-fn policy(asked: Allocation, usable: &NodeSet, host: &Host<'_>) -> Result<Allocation, Cannot> {
+fn policy(asked: Allocation, usable: &NodeSet, host: &Host) -> Result<Allocation, Cannot> {
     let permitted = host.policies.check(
         "needs a memory policy, which is not available here",
         "in a container, allow it: docker run --cap-add SYS_NICE",
@@ -55,7 +55,7 @@ fn policy(asked: Allocation, usable: &NodeSet, host: &Host<'_>) -> Result<Alloca
 }
 
 /// Returns the CPU quota of a case, in CPUs.
-pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host<'_>) -> Result<Option<u32>, Cannot> {
+pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host) -> Result<Option<u32>, Cannot> {
     let Some(quantity) = case.cpu_quota else {
         return Ok(None);
     };
@@ -77,7 +77,7 @@ pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host<'_>) -> Result<Option
     }
 }
 
-fn mechanism(choice: MechanismChoice, host: &Host<'_>) -> Result<Mechanism, Cannot> {
+fn mechanism(choice: MechanismChoice, host: &Host) -> Result<Mechanism, Cannot> {
     match (choice, &host.groups) {
         (MechanismChoice::Affinity, _) => Ok(Mechanism::Affinity),
         (_, Support::Available) => Ok(Mechanism::Group),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     /// Returns a host in a container whose seccomp filter refuses memory policies.
-    fn without_policies(machine: &Topology, groups: Support) -> Host<'_> {
+    fn without_policies(machine: &Topology, groups: Support) -> Host {
         Host {
             policies: denied("mbind: not permitted"),
             groups,

@@ -9,7 +9,7 @@ use crate::definition::{
     AllocationChoice, CpuChoice, MemoryChoice, Place, QUANTITY_MAX, Quantity, Scaled, Symbol,
 };
 
-impl Host<'_> {
+impl Host {
     /// Returns the first node with both usable CPUs and usable memory.
     pub(crate) fn first_node(&self) -> Result<&Node, Cannot> {
         let cpus = self.cpus_to_choose_from();
@@ -66,7 +66,7 @@ impl Host<'_> {
             return Ok(Some(cpus));
         };
         let count = self.count(quantity)?;
-        let chosen = cpu_choice::first(self.topology, &cpus, count).ok_or_else(|| {
+        let chosen = cpu_choice::first(&self.topology, &cpus, count).ok_or_else(|| {
             let there = cpus.len();
             Cannot::machine(
                 format!(

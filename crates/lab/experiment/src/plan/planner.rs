@@ -36,12 +36,12 @@ pub struct Plan {
 /// A case that cannot run is skipped, and the plan says why. When that leaves nothing to compare
 /// (the baseline cannot run, or fewer than two of several different cases can), the experiment
 /// cannot run.
-pub fn plan(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
+pub fn plan(definition: &Definition, host: &Host) -> Result<Plan, Cannot> {
     needs::check(definition, host)?;
     plan_cases(definition, host)
 }
 
-fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
+fn plan_cases(definition: &Definition, host: &Host) -> Result<Plan, Cannot> {
     let metric = metric(definition)?;
     check_work_units(definition)?;
     let mut cases = Vec::new();

@@ -12,7 +12,7 @@ const BYTES_UNKNOWN: u64 = 256 << 20;
 /// with 8 MB of blocks; the 24 MB cache of its processor explains that.)
 const TIMES: u64 = 4;
 
-impl Host<'_> {
+impl Host {
     /// Returns the bytes of all last-level caches that CPUs of first-node use; `None` when unknown.
     fn last_level_cache_bytes(&self) -> Option<u64> {
         let cpus = &self.first_node().ok()?.cpus;

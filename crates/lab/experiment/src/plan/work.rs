@@ -64,7 +64,7 @@ pub(crate) fn check_work_units(definition: &Definition) -> Result<(), Cannot> {
 pub(crate) fn work(
     engine: Engine,
     case: &CaseDefinition,
-    host: &Host<'_>,
+    host: &Host,
     reads: LogicalReads,
 ) -> Result<Work, Cannot> {
     let prewarm_cpus = host.chosen_cpus(&case.prewarm_cpus)?;
@@ -103,7 +103,7 @@ pub(crate) fn work(
 }
 
 /// The settings of a server, with CPUs in the place of places.
-fn settings(case: &CaseDefinition, host: &Host<'_>) -> Result<BTreeMap<String, String>, Cannot> {
+fn settings(case: &CaseDefinition, host: &Host) -> Result<BTreeMap<String, String>, Cannot> {
     let mut settings = BTreeMap::new();
     for (name, value) in &case.server_settings {
         let mut resolved = String::new();
@@ -122,7 +122,7 @@ fn settings(case: &CaseDefinition, host: &Host<'_>) -> Result<BTreeMap<String, S
 }
 
 /// Where the memory of a server is moved once its tables are loaded.
-fn moved_to(case: &CaseDefinition, host: &Host<'_>) -> Result<Option<Allocation>, Cannot> {
+fn moved_to(case: &CaseDefinition, host: &Host) -> Result<Option<Allocation>, Cannot> {
     match host.chosen_allocation(&case.moved_to)? {
         Allocation::OsDefault => Ok(None),
         to if destination(&to).is_some() => Ok(Some(to)),

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use report::{
     CaseView, ComparedRun, ComparisonView, PairView, RunView, TimeShare, TrialView, Validity,
-    Verdict,
 };
+use verdict::Verdict;
 
 fn trial(round: u32, value: f64, validity: Validity) -> TrialView {
     let is_valid = validity == Validity::Valid;

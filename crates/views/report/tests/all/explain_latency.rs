@@ -2,8 +2,9 @@
 
 use crate::run_samples::near_and_far;
 use model::{MatrixCell, NodeId, NodeMatrix};
-use report::{TextOptions, explain, explain_document, explanation_text};
+use report::{TextOptions, explain_document, explanation_text};
 use serde_json::Value;
+use verdict::explain;
 
 fn latency(near_ns: f64, far_ns: f64) -> NodeMatrix {
     let cells = vec![vec![MatrixCell::of(near_ns), MatrixCell::of(far_ns)]];

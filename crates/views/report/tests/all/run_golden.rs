@@ -291,12 +291,12 @@ fn blocks_that_are_left_out_are_counted_with_what_they_would_change() {
 #[test]
 fn a_load_sweep_is_a_curve_and_no_ranking() {
     let run = run_samples::load_sweep();
-    let judged = report::judge(&run);
+    let judged = verdict::judge(&run);
     assert!(judged.cases.iter().all(|case| case.rank.is_none()));
     assert_eq!((judged.winner, judged.comparisons.len()), (None, 0));
     let expected = "a curve, not a ranking: 82.4 ns beside 0.0 GB/s (node-0-no-load) to 251 \
                     ns beside 40.3 GB/s (node-0-pause-0)";
-    assert_eq!(judged.verdict, expected);
+    assert_eq!(report::verdict_sentence(&run, &judged), expected);
     let markdown = report::run_markdown(&run);
     let head = "| case | load | ns | 93.75 % interval | valid |";
     assert!(

@@ -2,11 +2,9 @@
 
 use model::{ImportedWork, Run, Work};
 use proptest::prelude::*;
-use report::{
-    Called, SCREEN_LINES, Screen, TextOptions, Verdict, calibration_text, judge, run_document,
-    run_text,
-};
+use report::{Called, SCREEN_LINES, Screen, TextOptions, calibration_text, run_document, run_text};
 use unicode_width::UnicodeWidthStr;
+use verdict::{Verdict, judge};
 
 use crate::arbitrary;
 use crate::run_samples;
@@ -113,9 +111,10 @@ proptest! {
 
     #[test]
     fn no_winner_without_an_interval_that_excludes_one(rates in any_rates()) {
-        let judgement = judge(&with_rates(&rates));
+        let run = with_rates(&rates);
+        let judgement = judge(&run);
         for comparison in &judgement.comparisons {
-            let enough = |index: usize| rates[index].len() >= report::TRIALS_ENOUGH;
+            let enough = |index: usize| rates[index].len() >= verdict::TRIALS_ENOUGH;
             let has_enough = enough(0) && enough(comparison.case_index);
             prop_assert_eq!(comparison.ratio.is_some(), has_enough);
             let expected = match comparison.ratio {
@@ -128,7 +127,8 @@ proptest! {
         }
         if judgement.cases.len() > 2 {
             let has_winner = judgement.winner.is_some();
-            prop_assert_eq!(judgement.verdict.contains("is fastest of"), has_winner);
+            let said = report::verdict_sentence(&run, &judgement);
+            prop_assert_eq!(said.contains("is fastest of"), has_winner);
         }
         let rank = |index: usize| judgement.cases[index].rank;
         let firsts = (0..rates.len()).filter(|index| rank(*index).is_some_and(|it| it.worst == 1));
@@ -161,7 +161,7 @@ proptest! {
             prop_assert_eq!(comparison.verdict, Verdict::Emulated);
             prop_assert_eq!(comparison.ratio, None);
         }
-        prop_assert!(judgement.verdict.contains("emulated"));
-        prop_assert!(judgement.warnings[0].contains("emulated"));
+        prop_assert!(report::verdict_sentence(&run, &judgement).contains("emulated"));
+        prop_assert!(report::run_warnings(&run, &judgement)[0].contains("emulated"));
     }
 }

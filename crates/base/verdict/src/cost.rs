@@ -4,10 +4,10 @@
 use model::{Case, LoadReport, Printed, Run, Trial};
 use stats::Interval;
 
-use crate::run_load_profile::CaseTotals;
+use crate::totals::CaseTotals;
 
 /// A rounding range contains the exact figure with certainty.
-pub(crate) const CERTAIN: f64 = 1.0;
+pub const CERTAIN: f64 = 1.0;
 
 /// Causes below this many seconds per second are omitted as insignificant.
 const OFF_CPU_LEAST: f64 = 0.005;

@@ -10,11 +10,11 @@ use stats::{Interval, Rank};
 
 use crate::confidence::CONFIDENCE;
 use crate::control::Control;
-use crate::explanation_cost::cpu_ns_per_read;
+use crate::cost::cpu_ns_per_read;
 use crate::ratio::{
     Ratio, bare_ratio, baseline_index, is_emulated, is_load_sweep, ratio, ratio_of, verdict,
 };
-use crate::run_outcome::Standing;
+use crate::standing::Standing;
 use crate::verdict::Verdict;
 
 /// Minimum number of valid trials of a case for a conclusion about it.
@@ -146,7 +146,7 @@ pub(crate) fn compare(run: &Run) -> Vec<Comparison> {
 }
 
 /// Returns the ratio of CPU times per logical read.
-pub(crate) fn cost(run: &Run, case: usize, baseline: usize) -> Option<Ratio> {
+pub fn cost(run: &Run, case: usize, baseline: usize) -> Option<Ratio> {
     let (case, baseline) = (&run.cases[case], &run.cases[baseline]);
     let is_known = !is_emulated(run) && run.metric == Metric::LogicalReadsPerSecond;
     is_known.then(|| ratio_of(run, case, baseline, cpu_ns_per_read))?

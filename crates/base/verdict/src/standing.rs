@@ -5,7 +5,7 @@ use model::{Outcome, Trial};
 
 /// Whether a trial counts, in the terms of the documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing<'t> {
+pub enum Standing<'t> {
     /// It counts.
     Valid,
     /// It ran but does not count.
@@ -17,7 +17,7 @@ pub(crate) enum Standing<'t> {
 impl<'t> Standing<'t> {
     /// Returns the standing of a trial. A trial marked valid that measured nothing counts as
     /// failed.
-    pub(crate) fn of(trial: &'t Trial) -> Self {
+    pub fn of(trial: &'t Trial) -> Self {
         match (&trial.outcome, trial.valid_value()) {
             (Outcome::Valid, Some(_)) => Standing::Valid,
             (Outcome::Valid, None) => Standing::Failed("it measured nothing"),
@@ -27,12 +27,12 @@ impl<'t> Standing<'t> {
     }
 
     /// Returns whether it counts.
-    pub(crate) fn is_valid(self) -> bool {
+    pub fn is_valid(self) -> bool {
         self == Standing::Valid
     }
 
     /// Returns the word used in documents and texts.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Standing::Valid => "valid",
             Standing::Invalid(_) => "invalid",
@@ -41,7 +41,7 @@ impl<'t> Standing<'t> {
     }
 
     /// Returns why it does not count.
-    pub(crate) fn reason(self) -> Option<&'t str> {
+    pub fn reason(self) -> Option<&'t str> {
         match self {
             Standing::Valid => None,
             Standing::Invalid(reason) | Standing::Failed(reason) => Some(reason),

@@ -5,10 +5,8 @@ use model::{Case, Metric, Run, RunStatus, Trial};
 use stats::Interval;
 
 use crate::confidence::CONFIDENCE;
-use crate::judgement_cases::TRIALS_ENOUGH;
 use crate::ratio::{
-    EMULATED_COST, Ratio, bare_ratio, has_emulated_cost, independent_ratio, is_emulated, merit,
-    ratio_of, verdict,
+    Ratio, bare_ratio, has_emulated_cost, independent_ratio, is_emulated, merit, ratio_of, verdict,
 };
 use crate::verdict::Verdict;
 
@@ -32,8 +30,61 @@ pub struct RunComparison {
     pub only_first: Vec<String>,
     /// Cases that only the second has.
     pub only_second: Vec<String>,
-    /// Caveats that affect how far the figures can be trusted.
-    pub warnings: Vec<String>,
+    /// What affects how far the figures can be trusted.
+    pub caveats: Vec<Caveat>,
+}
+
+/// What affects how far a comparison of two runs can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caveat {
+    /// They are of different machines, each with its name if it has one.
+    DifferentMachines(Option<String>, Option<String>),
+    /// What a read costs is read from a table.
+    EmulatedCost,
+    /// They are two runs: whatever changed between them is in the ratio.
+    NotSideBySide,
+    /// They are of different experiments.
+    DifferentExperiments(String, String),
+    /// One is imported: a case with too few trials has no interval.
+    Imported,
+}
+
+/// Why two selections cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotComparable {
+    /// They measure different things.
+    #[error(
+        "run {} measures {}, but run {} measures {}",
+        first.0, first.1, second.0, second.1
+    )]
+    Metrics {
+        /// The id of the first run, and its metric.
+        first: (String, &'static str),
+        /// The same of the second.
+        second: (String, &'static str),
+    },
+    /// A run has no such case.
+    #[error("run {run} has no case {case}; it has {has}")]
+    NoCase {
+        /// The id of the run.
+        run: String,
+        /// The case.
+        case: String,
+        /// The cases that it has.
+        has: String,
+    },
+    /// No case of one has the name of one of the other.
+    #[error(
+        "no case of run {} ({}) has the same name as one of run {} ({}); select one of each with \
+         RUN:CASE",
+        first.0, first.1, second.0, second.1
+    )]
+    NoPair {
+        /// The id of the first run, and its cases.
+        first: (String, String),
+        /// The same of the second.
+        second: (String, String),
+    },
 }
 
 /// Two cases and their ratio.
@@ -94,14 +145,16 @@ fn as_merit(metric: Metric, ratio: f64) -> f64 {
 ///
 /// # Errors
 /// When the metrics differ, a case does not exist, or no names match.
-pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunComparison, String> {
+pub fn compare_runs(
+    first: Selection<'_>,
+    second: Selection<'_>,
+) -> Result<RunComparison, NotComparable> {
     let (metric, other) = (first.run.metric, second.run.metric);
     if metric != other {
-        let (a, b) = (metric.name(), other.name());
-        return Err(format!(
-            "run {} measures {a}, but run {} measures {b}",
-            first.run.id, second.run.id
-        ));
+        return Err(NotComparable::Metrics {
+            first: (first.run.id.clone(), metric.name()),
+            second: (second.run.id.clone(), other.name()),
+        });
     }
     let (ours, theirs) = (cases(first)?, cases(second)?);
     let pairs: Vec<(&Case, &Case)> = match (ours.as_slice(), theirs.as_slice()) {
@@ -109,14 +162,10 @@ pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunCo
         _ => by_name(&ours, &theirs),
     };
     if pairs.is_empty() {
-        return Err(format!(
-            "no case of run {} ({}) has the same name as one of run {} ({}); select one of each \
-             with RUN:CASE",
-            first.run.id,
-            names(&ours),
-            second.run.id,
-            names(&theirs),
-        ));
+        return Err(NotComparable::NoPair {
+            first: (first.run.id.clone(), names(&ours)),
+            second: (second.run.id.clone(), names(&theirs)),
+        });
     }
     let paired = |case: &&Case, of: &[(&Case, &Case)]| {
         of.iter()
@@ -130,7 +179,7 @@ pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunCo
         metric,
         only_first: left(&ours),
         only_second: left(&theirs),
-        warnings: warnings(first.run, second.run),
+        caveats: caveats(first.run, second.run),
         pairs: pairs
             .iter()
             .map(|(a, b)| pair(first.run, a, second.run, b))
@@ -138,7 +187,7 @@ pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunCo
     })
 }
 
-fn cases(selection: Selection<'_>) -> Result<Vec<&Case>, String> {
+fn cases(selection: Selection<'_>) -> Result<Vec<&Case>, NotComparable> {
     let Selection { run, case } = selection;
     let all: Vec<&Case> = run.cases.iter().collect();
     let Some(name) = case else {
@@ -150,11 +199,11 @@ fn cases(selection: Selection<'_>) -> Result<Vec<&Case>, String> {
         .filter(|it| it.plan.name == name)
         .collect();
     match found.is_empty() {
-        true => Err(format!(
-            "run {} has no case {name}; it has {}",
-            run.id,
-            names(&all)
-        )),
+        true => Err(NotComparable::NoCase {
+            run: run.id.clone(),
+            case: name.to_owned(),
+            has: names(&all),
+        }),
         false => Ok(found),
     }
 }
@@ -218,39 +267,27 @@ fn compared(run: &Run, case: &Case) -> ComparedCase {
     }
 }
 
-fn warnings(first: &Run, second: &Run) -> Vec<String> {
-    let mut warnings = Vec::new();
+fn caveats(first: &Run, second: &Run) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
     if first.host() != second.host() {
-        let host = |run: &Run| run.host().unwrap_or("a host that is not named").to_string();
-        warnings.push(format!(
-            "the runs are of different machines: {} and {}",
-            host(first),
-            host(second)
-        ));
+        let host = |run: &Run| run.host().map(str::to_owned);
+        caveats.push(Caveat::DifferentMachines(host(first), host(second)));
     }
     if has_emulated_cost(first) || has_emulated_cost(second) {
-        warnings.push(EMULATED_COST.to_owned());
+        caveats.push(Caveat::EmulatedCost);
     }
     if first.id != second.id {
-        warnings.push(
-            "the two did not run side by side: the ratio includes whatever changed between them"
-                .to_string(),
-        );
+        caveats.push(Caveat::NotSideBySide);
     }
     if first.experiment != second.experiment {
-        let (a, b) = (&first.experiment, &second.experiment);
-        warnings.push(format!(
-            "the runs are of different experiments: {a} and {b}"
-        ));
+        let [first, second] = [first, second].map(|run| run.experiment.clone());
+        caveats.push(Caveat::DifferentExperiments(first, second));
     }
-    let imported = [first, second]
+    if [first, second]
         .iter()
-        .any(|it| it.status == RunStatus::Imported);
-    if imported {
-        warnings.push(format!(
-            "fewer than {TRIALS_ENOUGH} imported trials of a case give no interval, and without \
-             one there is no winner"
-        ));
+        .any(|it| it.status == RunStatus::Imported)
+    {
+        caveats.push(Caveat::Imported);
     }
-    warnings
+    caveats
 }

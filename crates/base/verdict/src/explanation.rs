@@ -5,11 +5,11 @@
 use model::{Metric, NodeMatrix, Run, Trial};
 use stats::{Interval, Split, split};
 
-use crate::explanation_cost::{CERTAIN, CaseCost, case_cost, cpu_ns_per_read, cpus};
-use crate::explanation_memory::{MemoryShare, memory_share};
+use crate::cost::{CERTAIN, CaseCost, case_cost, cpu_ns_per_read, cpus};
 use crate::judgement::judge;
+use crate::judgement::order;
+use crate::memory_share::{MemoryShare, memory_share};
 use crate::ratio::{Ratio, baseline_index, is_emulated, ratio_of};
-use crate::run_ranking::order;
 
 /// Why the cases of a run differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,25 +57,36 @@ pub struct Factor {
     pub rounding: Option<Interval>,
 }
 
+/// Why a run cannot be explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotExplained {
+    /// It does not measure logical reads, but this.
+    #[error("it splits logical reads per second, but this run measures {0}")]
+    Metric(&'static str),
+    /// Its machine is emulated.
+    #[error("the machine is emulated in software, so its speeds mean nothing")]
+    Emulated,
+    /// Nothing to compare with.
+    #[error("its baseline has no valid trials")]
+    NoBaseline,
+}
+
 /// Explains how the cases of a run differ from the case named `baseline`, or from the run's own
 /// baseline. With `latency`, in ns, also estimates the part of memory latency.
 ///
 /// # Errors
 /// When the run does not measure logical reads, its baseline has no valid trial, or its machine is
-/// emulated; the message says which.
+/// emulated.
 pub fn explain(
     run: &Run,
     baseline: Option<&str>,
     latency: Option<&NodeMatrix>,
-) -> Result<Explanation, String> {
+) -> Result<Explanation, NotExplained> {
     if run.metric != Metric::LogicalReadsPerSecond {
-        let metric = run.metric.name();
-        return Err(format!(
-            "it splits logical reads per second, but this run measures {metric}"
-        ));
+        return Err(NotExplained::Metric(run.metric.name()));
     }
     if is_emulated(run) {
-        return Err("the machine is emulated in software, so its speeds mean nothing".to_string());
+        return Err(NotExplained::Emulated);
     }
     let judgement = judge(run);
     let counted = |index: &usize| judgement.cases[*index].median.is_some();
@@ -87,7 +98,7 @@ pub fn explain(
     let cases: Vec<CaseCost> = order.iter().map(|index| case_cost(run, *index)).collect();
     let baseline = baseline.and_then(|baseline| order.iter().position(|it| *it == baseline));
     let Some(baseline) = baseline else {
-        return Err("its baseline has no valid trials".to_string());
+        return Err(NotExplained::NoBaseline);
     };
     let others = (0..cases.len()).filter(|index| *index != baseline);
     let difference = |baseline, case| {
@@ -111,13 +122,13 @@ pub fn explain(
 
 impl Difference {
     /// Returns whether the interval of the ratio includes 1, so that there may be no difference.
-    pub(crate) fn is_tie(&self) -> bool {
+    pub fn is_tie(&self) -> bool {
         let interval = self.reads.interval;
         interval.is_some_and(|interval| interval.contains(1.0))
     }
 
     /// Returns whether there are too few trials to say which part a factor has.
-    pub(crate) fn has_too_few(&self) -> bool {
+    pub fn has_too_few(&self) -> bool {
         let factors = [Some(self.reads), self.cpus, self.cost];
         factors
             .into_iter()

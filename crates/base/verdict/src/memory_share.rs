@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Case, NodeId, NodeMatrix, Run, Topology, Trial};
 
-use crate::explanation_cost::CaseCost;
+use crate::cost::CaseCost;
 
 /// Minimum relative difference between the latencies of two cases for an estimate.
 const LATENCY_DIFFERENCE_MIN: f64 = 0.05;

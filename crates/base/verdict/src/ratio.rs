@@ -26,7 +26,7 @@ impl Ratio {
     }
 
     /// Returns the reverse comparison.
-    pub(crate) fn inverse(self) -> Ratio {
+    pub fn inverse(self) -> Ratio {
         Ratio {
             ratio: 1.0 / self.ratio,
             interval: self.interval.inverse(),
@@ -34,19 +34,15 @@ impl Ratio {
     }
 }
 
-/// What is said wherever figures of such reads are shown.
-pub(crate) const EMULATED_COST: &str = "emulated cost: what a read costs is read from a table, so \
-    the figures say nothing about hardware; where memory lies is real";
-
 /// Returns whether reads of a case cost what a table says: then figures say nothing about hardware,
 /// but differences on any machine are those of the table.
-pub(crate) fn has_emulated_cost(run: &Run) -> bool {
+pub fn has_emulated_cost(run: &Run) -> bool {
     let mut plans = run.cases.iter().map(|case| &case.plan);
     plans.any(|plan| plan.emulated_cost().is_some())
 }
 
 /// Returns whether the machine is emulated, so that its speeds mean nothing.
-pub(crate) fn is_emulated(run: &Run) -> bool {
+pub fn is_emulated(run: &Run) -> bool {
     !has_emulated_cost(run) && is_emulated_machine(run)
 }
 
@@ -58,20 +54,20 @@ fn is_emulated_machine(run: &Run) -> bool {
 
 /// Returns whether the cases of a run are points of curves of latency under load, so that a ranking
 /// would be one of loads.
-pub(crate) fn is_load_sweep(run: &Run) -> bool {
+pub fn is_load_sweep(run: &Run) -> bool {
     let is_point = |case: &Case| matches!(case.plan.work, Work::LoadedLatency(_));
     !run.cases.is_empty() && run.cases.iter().all(is_point)
 }
 
 /// Returns the index of the case that the others are compared with.
-pub(crate) fn baseline_index(run: &Run) -> Option<usize> {
+pub fn baseline_index(run: &Run) -> Option<usize> {
     run.cases
         .iter()
         .position(|case| case.plan.name == run.baseline)
 }
 
 /// Converts a value, or a ratio of values, of this metric to a number for which higher is better.
-pub(crate) fn merit(metric: Metric, value: f64) -> f64 {
+pub fn merit(metric: Metric, value: f64) -> f64 {
     match metric.better() {
         Better::More => value,
         Better::Less => -value,
