@@ -4,7 +4,7 @@
 use model::{BindReport, Diagnosis, GroupState, Residency, Threads, Topology};
 use serde::Serialize;
 
-use crate::memory_plan::MemoryPlan;
+use crate::memory::memory_plan::MemoryPlan;
 
 /// The name of the format of [`latency_plan_document`].
 const LATENCY_PLAN_FORMAT: &str = "numalab.latency-plan/1";

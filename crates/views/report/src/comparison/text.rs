@@ -1,0 +1,244 @@
+//! A comparison of two runs, as text and as the document `numalab.compare/1`.
+
+use model::Metric;
+use serde::Serialize;
+use verdict::{Caveat, ComparedCase, ComparedPair, Ratio, RunComparison, TRIALS_ENOUGH, common};
+
+use crate::form::plain::plain_within;
+use crate::form::style::{Style, TextOptions};
+use crate::run::figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
+use crate::run::licence::{LicenceTerms, Licensed, licence_row, licence_table};
+use crate::run::ranking::NAME_COLUMNS;
+use crate::run::table::{Side, Table};
+use crate::verdict_words::names::EMULATED_COST;
+
+/// Name and version of the document.
+pub(crate) const COMPARE_FORMAT: &str = "numalab.compare/1";
+
+/// The licences of a comparison: the terms, and the cores of both machines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LicencesCompared {
+    /// The terms.
+    pub terms: LicenceTerms,
+    /// Cores of the machine of the first and of the second.
+    pub cores: [u32; 2],
+}
+
+/// What affects how far a comparison can be trusted, one sentence each.
+pub(crate) fn caveat_sentences(found: &RunComparison) -> Vec<String> {
+    let host = |host: &Option<String>| match host {
+        Some(host) => host.clone(),
+        None => "a host that is not named".to_owned(),
+    };
+    let sentence = |caveat: &Caveat| match caveat {
+        Caveat::DifferentMachines(first, second) => {
+            let (first, second) = (host(first), host(second));
+            format!("the runs are of different machines: {first} and {second}")
+        }
+        Caveat::EmulatedCost => EMULATED_COST.to_owned(),
+        Caveat::NotSideBySide => {
+            "the two did not run side by side: the ratio includes whatever changed between them"
+                .to_owned()
+        }
+        Caveat::DifferentExperiments(first, second) => {
+            format!("the runs are of different experiments: {first} and {second}")
+        }
+        Caveat::Imported => format!(
+            "fewer than {TRIALS_ENOUGH} imported trials of a case give no interval, and without \
+             one there is no winner"
+        ),
+    };
+    found.caveats.iter().map(sentence).collect()
+}
+
+/// Formats the comparison.
+pub fn comparison_text(
+    found: &RunComparison,
+    licences: Option<&LicencesCompared>,
+    options: &TextOptions,
+) -> String {
+    let mut text: String = caveat_sentences(found)
+        .iter()
+        .map(|warning| options.paragraph("warning: ", warning, Style::Care))
+        .collect();
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&table(found).text(options));
+    for (cases, whose) in [(&found.only_first, "first"), (&found.only_second, "second")] {
+        if !cases.is_empty() {
+            let line = format!("only in the {whose}: {}", cases.join(", "));
+            text.push_str(&options.paragraph("", &line, Style::Care));
+        }
+    }
+    if let Some(licences) = licences {
+        text.push('\n');
+        text.push_str(&licences_compared(found, licences).text(options));
+    }
+    text.push('\n');
+    for pair in &found.pairs {
+        let sentence = sentence(found.metric, pair);
+        text.push_str(&options.paragraph("", &sentence, Style::of(pair.verdict)));
+    }
+    text
+}
+
+fn table(found: &RunComparison) -> Table {
+    let [first, unit, second, other_unit, times_title, verdict] = heads(found.metric);
+    let mut table = Table::new(&[
+        (first, Side::Left),
+        (unit, Side::Right),
+        (second, Side::Left),
+        (other_unit, Side::Right),
+        (times_title, Side::Left),
+        (verdict, Side::Left),
+    ]);
+    for pair in &found.pairs {
+        let of = |case: &ComparedCase| {
+            let name = plain_within(&case.case, NAME_COLUMNS);
+            let median = median_text(found.metric, case);
+            [(name, Style::Usual), (median, Style::Usual)]
+        };
+        let mut row: Vec<(String, Style)> = of(&pair.first).into_iter().collect();
+        row.extend(of(&pair.second));
+        row.push((times(pair), Style::Usual));
+        row.push((pair.verdict.word().to_string(), Style::of(pair.verdict)));
+        table.push(row);
+    }
+    table
+}
+
+/// The heads of the columns of pairs.
+pub(crate) fn heads(metric: Metric) -> [&'static str; 6] {
+    let unit = metric.facts().shown_unit;
+    ["first", unit, "second", unit, "times", "verdict"]
+}
+
+/// The median of a case in the unit shown.
+pub(crate) fn median_text(metric: Metric, case: &ComparedCase) -> String {
+    let median = case.median.map(|it| value(metric, it));
+    median.unwrap_or_else(|| UNKNOWN.to_string())
+}
+
+/// The ratio of a pair with its interval, or that there is none.
+pub(crate) fn times(pair: &ComparedPair) -> String {
+    match (pair.ratio, pair.bare_ratio) {
+        (Some(ratio), _) => with_interval(ratio),
+        (None, Some(bare)) => format!("{} (no interval)", decimals(bare, BARE_PLACES)),
+        (None, None) => UNKNOWN.to_string(),
+    }
+}
+
+fn with_interval(ratio: Ratio) -> String {
+    let RatioText { ratio, low, high } = RatioText::of(ratio);
+    format!("{ratio} ({low} to {high})")
+}
+
+/// Says of a pair what follows from its ratio.
+pub(crate) fn sentence(metric: Metric, pair: &ComparedPair) -> String {
+    let name = |case: &ComparedCase| format!("{}:{}", case.run, case.case);
+    let (first, second) = (name(&pair.first), name(&pair.second));
+    let ratio = pair.ratio.map(|it| it.ratio).or(pair.bare_ratio);
+    let percent = ratio.map(|ratio| decimals(100.0 * (ratio - 1.0).abs(), 1));
+    let (Some(ratio), Some(percent)) = (ratio, percent) else {
+        return format!("{second} and {first}: {}", pair.verdict.meaning());
+    };
+    let more = if ratio >= 1.0 { "more" } else { "less" };
+    let unit = metric.facts().shown_unit;
+    let sure = match pair.ratio {
+        Some(ratio) => format!(
+            "{} times, {} interval",
+            with_interval(ratio),
+            confidence_percent(common([ratio.interval]))
+        ),
+        None if pair.first.trials.max(pair.second.trials) == 1 => {
+            "one repetition of each gives no interval, so there is no winner".to_string()
+        }
+        None => "too few repetitions for an interval, so there is no winner".to_string(),
+    };
+    format!("{second} has {percent} % {more} {unit} than {first} ({sure})")
+}
+
+fn licences_compared(found: &RunComparison, licences: &LicencesCompared) -> Table {
+    let mut table = licence_table();
+    for pair in &found.pairs {
+        for (case, cores) in [&pair.first, &pair.second].into_iter().zip(licences.cores) {
+            let licensed = case.median.and_then(|it| licences.terms.of(it, cores));
+            table.push(licence_row(&case.case, licensed));
+        }
+    }
+    table
+}
+
+/// The document. The order of the fields here is their order in the document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CompareDocument {
+    format: &'static str,
+    metric: &'static str,
+    confidence: f64,
+    comparisons: Vec<PairDocument>,
+    only_first: Vec<String>,
+    only_second: Vec<String>,
+    warnings: Vec<String>,
+    fail_below: Option<f64>,
+    failed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct PairDocument {
+    baseline: String,
+    baseline_run: String,
+    baseline_median: Option<f64>,
+    case: String,
+    run: String,
+    median: Option<f64>,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    verdict: &'static str,
+    baseline_licences: Option<Licensed>,
+    licences: Option<Licensed>,
+}
+
+/// Returns the document of a comparison, with the limit it was checked against.
+pub fn compare_document(
+    found: &RunComparison,
+    licences: Option<&LicencesCompared>,
+    fail_below: Option<f64>,
+) -> CompareDocument {
+    let licensed = |case: &ComparedCase, which: usize| {
+        let licences = licences?;
+        licences.terms.of(case.median?, licences.cores[which])
+    };
+    let pairs = found.pairs.iter().map(|pair| PairDocument {
+        baseline: pair.first.case.clone(),
+        baseline_run: pair.first.run.clone(),
+        baseline_median: pair.first.median,
+        case: pair.second.case.clone(),
+        run: pair.second.run.clone(),
+        median: pair.second.median,
+        ratio: pair.ratio.map(|it| it.ratio).or(pair.bare_ratio),
+        low: pair.ratio.map(|it| it.interval.low),
+        high: pair.ratio.map(|it| it.interval.high),
+        verdict: pair.verdict.word(),
+        baseline_licences: licensed(&pair.first, 0),
+        licences: licensed(&pair.second, 1),
+    });
+    let is_below = |limit: f64| {
+        found
+            .pairs
+            .iter()
+            .any(|it| it.is_below(found.metric, limit))
+    };
+    CompareDocument {
+        format: COMPARE_FORMAT,
+        metric: found.metric.name(),
+        confidence: common(found.pairs.iter().filter_map(|it| Some(it.ratio?.interval))),
+        comparisons: pairs.collect(),
+        only_first: found.only_first.clone(),
+        only_second: found.only_second.clone(),
+        warnings: caveat_sentences(found),
+        fail_below,
+        failed: fail_below.is_some_and(is_below),
+    }
+}

@@ -1,0 +1,143 @@
+//! What there is to see of a comparison: its figures in the words and with the digits of the text.
+//! Names and messages are as they were recorded; who shows them escapes them.
+
+use model::{Run, counted};
+use verdict::{ComparedPair, RunComparison, Verdict, common};
+
+use crate::comparison::text::{caveat_sentences, heads, median_text, sentence, times};
+use crate::run::figures::confidence_percent;
+use crate::run::view::{CaseView, RunView, run_view};
+
+/// What there is to see of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonView {
+    /// What follows: the sentence of the only pair, or how many pairs have which verdict.
+    pub verdict: String,
+    /// Warnings, one sentence each.
+    pub warnings: Vec<String>,
+    /// The unit of the figures.
+    pub unit: String,
+    /// The confidence of the intervals, such as `95 %`; `None` where no pair has one.
+    pub confidence: Option<String>,
+    /// The confidence of the intervals of medians.
+    pub confidence_of_medians: String,
+    /// The heads of the columns of pairs.
+    pub heads: [String; 6],
+    /// The pairs of cases.
+    pub pairs: Vec<PairView>,
+    /// Cases that only the first has.
+    pub only_first: Vec<String>,
+    /// Cases that only the second has.
+    pub only_second: Vec<String>,
+    /// The first and the second run.
+    pub runs: [ComparedRun; 2],
+    /// Whether speeds mean nothing, because a machine is emulated.
+    pub is_emulated: bool,
+}
+
+/// What there is to see of a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairView {
+    /// The cells of its row: both cases with their medians, ratio with interval, verdict.
+    pub cells: [String; 6],
+    /// The verdict on the second.
+    pub verdict: Verdict,
+    /// What follows from the ratio.
+    pub sentence: String,
+    /// Both cases with their trials; their ratios are to the baselines of their own runs.
+    pub cases: [CaseView; 2],
+}
+
+/// What there is to see of one of the two runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparedRun {
+    /// Its id.
+    pub id: String,
+    /// What it is, in named values: question, machine, method and which run it is.
+    pub facts: [(&'static str, String); 5],
+    /// Its own warnings.
+    pub warnings: Vec<String>,
+    /// The definition of its experiment.
+    pub definition: String,
+}
+
+/// Returns what there is to see of a comparison of these two runs.
+pub fn comparison_view(found: &RunComparison, first: &Run, second: &Run) -> ComparisonView {
+    let views = [run_view(first), run_view(second)];
+    let pairs = found.pairs.iter();
+    let intervals = found.pairs.iter().filter_map(|it| Some(it.ratio?.interval));
+    let has_interval = found.pairs.iter().any(|it| it.ratio.is_some());
+    ComparisonView {
+        verdict: verdict(found),
+        warnings: caveat_sentences(found),
+        unit: views[0].unit.clone(),
+        confidence: has_interval.then(|| confidence_percent(common(intervals))),
+        confidence_of_medians: views[0].confidence.clone(),
+        heads: heads(found.metric).map(str::to_owned),
+        pairs: pairs
+            .filter_map(|pair| pair_view(found, pair, &views))
+            .collect(),
+        only_first: found.only_first.clone(),
+        only_second: found.only_second.clone(),
+        is_emulated: views.iter().any(|view| view.is_emulated),
+        runs: views.map(compared_run),
+    }
+}
+
+fn verdict(found: &RunComparison) -> String {
+    if let [pair] = found.pairs.as_slice() {
+        return sentence(found.metric, pair);
+    }
+    let counts = Verdict::TABLE.iter().filter_map(|(verdict, word, _)| {
+        let pairs = found.pairs.iter().filter(|it| it.verdict == *verdict);
+        let count = pairs.count();
+        (count > 0).then(|| format!("{count} {word}"))
+    });
+    let counts: Vec<String> = counts.collect();
+    format!(
+        "Of {} that both have, the second is: {}",
+        counted(found.pairs.len(), "case"),
+        counts.join(", ")
+    )
+}
+
+fn pair_view(
+    found: &RunComparison,
+    pair: &ComparedPair,
+    [first, second]: &[RunView; 2],
+) -> Option<PairView> {
+    let case = |view: &RunView, name: &str| view.cases.iter().find(|it| it.name == name).cloned();
+    let metric = found.metric;
+    Some(PairView {
+        cells: [
+            pair.first.case.clone(),
+            median_text(metric, &pair.first),
+            pair.second.case.clone(),
+            median_text(metric, &pair.second),
+            times(pair),
+            pair.verdict.word().to_owned(),
+        ],
+        verdict: pair.verdict,
+        sentence: sentence(metric, pair),
+        cases: [
+            case(first, &pair.first.case)?,
+            case(second, &pair.second.case)?,
+        ],
+    })
+}
+
+fn compared_run(view: RunView) -> ComparedRun {
+    let method = view.method.unwrap_or_else(|| "unknown".to_owned());
+    ComparedRun {
+        id: view.id,
+        facts: [
+            ("run", view.which),
+            ("experiment", view.experiment),
+            ("question", view.question),
+            ("machine", view.machine),
+            ("method", method),
+        ],
+        warnings: view.warnings,
+        definition: view.definition,
+    }
+}

@@ -1,0 +1,168 @@
+//! The plan of the doctor as text: what it gives, and its steps.
+
+use model::{ByteSize, CureInForce, CurePlan, MemoryFigures};
+
+use crate::form::plain::plain;
+use crate::form::style::{Style, TextOptions};
+
+/// Formats a plan.
+pub fn cure_plan_text(plan: &CurePlan, options: &TextOptions) -> String {
+    let what = match plan.moves_private_memory {
+        true => "memory",
+        false => "shared memory",
+    };
+    let head = format!(
+        "plan: move {} of {what} to {}",
+        ByteSize(plan.bytes_to_move),
+        plain(&plan.cure)
+    );
+    let mut text = format!("{}\n", options.paint(&head, Style::Strong));
+    text.push_str(&format!(
+        "{:12}{:>15}{:>13}{:>17}\n",
+        "", "remote accesses", "distance", "on fullest node"
+    ));
+    text.push_str(&row("now", &plan.before, ""));
+    text.push_str(&row("then", &plan.after, ""));
+    if let Some(other) = &plan.runner_up {
+        let cure = format!("  with {}", plain(&other.cure));
+        text.push_str(&row("or then", &other.after, &cure));
+    }
+    let alike = format!(
+        "if every byte is used alike; distances {}, 1 is local",
+        by(plan)
+    );
+    text.push_str(&options.paragraph("            ", &alike, Style::Usual));
+    text.push_str(&options.paragraph("  gain      ", &gain_of_plan(plan), Style::Usual));
+    for why in &plan.no_room {
+        text.push_str(&options.paragraph("  no room   ", why, Style::Usual));
+    }
+    for (name, lines) in [
+        ("now", &plan.now),
+        ("undo", &plan.undo),
+        ("for good", &plan.for_good),
+        ("verify", &plan.verify),
+    ] {
+        let mut start = name;
+        for line in lines {
+            text.push_str(&options.typed(&format!("  {start:<10}"), line));
+            start = "";
+        }
+    }
+    for left in &plan.leaves {
+        text.push_str(&options.paragraph("  leaves    ", left, Style::Usual));
+    }
+    text
+}
+
+/// Whose distances a plan goes by.
+fn by(plan: &CurePlan) -> String {
+    match &plan.distances_by {
+        Some(by) => format!("measured by {by}"),
+        None => "by the firmware".to_owned(),
+    }
+}
+
+/// The most that a plan can give: a bound, since nobody knows how much of the time is accesses.
+pub fn gain_of_plan(plan: &CurePlan) -> String {
+    let percent = plan.gain_at_most() * 100.0;
+    match percent < 0.5 {
+        true => "accesses get no shorter; fewer of them wait for one node".to_owned(),
+        false => format!(
+            "at most {percent:.0} % of the CPU time, if all of it is accesses to memory that take \
+             as long as the distances say: a bound, no forecast"
+        ),
+    }
+}
+
+/// Formats whether a cure is in force.
+pub(crate) fn in_force_text(verified: &CureInForce, options: &TextOptions) -> String {
+    let cure = plain(&verified.cure);
+    let percent = |figures: &MemoryFigures| format!("{:.0} %", figures.remote_share * 100.0);
+    let (now, wanted) = (percent(&verified.now), percent(&verified.wanted));
+    let memory = match verified.is_there {
+        true => format!("in force for memory that exists: {now} of accesses are remote"),
+        false => format!(
+            "not in force for memory that exists: {now} of accesses are remote, and would be \
+             {wanted}; the fullest node has {:.0} % of it, and would have {:.0} %",
+            verified.now.fullest_share * 100.0,
+            verified.wanted.fullest_share * 100.0
+        ),
+    };
+    let style = |holds| if holds { Style::Good } else { Style::Bad };
+    let start = format!("{cure}: ");
+    let mut text = options.paragraph(&start, &memory, style(verified.is_there));
+    let later = match verified.later.is_empty() {
+        true => "in force for memory that comes later".to_owned(),
+        false => format!(
+            "not in force for memory that comes later: {}",
+            verified.later.join("; ")
+        ),
+    };
+    text.push_str(&options.paragraph(&start, &later, style(verified.later.is_empty())));
+    text
+}
+
+fn row(name: &str, figures: &MemoryFigures, cure: &str) -> String {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    format!(
+        "  {name:<10}{:>15}{:>13.1}{:>17}{cure}\n",
+        percent(figures.remote_share),
+        figures.relative_access,
+        percent(figures.fullest_share)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use model::OtherCure;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_has_its_gain_its_steps_and_what_it_leaves() {
+        let figures = |remote_share, relative_access, fullest_share| MemoryFigures {
+            remote_share,
+            relative_access,
+            fullest_share,
+            latency_ns: None,
+        };
+        let lines = |line: &str| vec![line.to_owned()];
+        let plan = CurePlan {
+            cure: "near-cpus".to_owned(),
+            moves_private_memory: true,
+            bytes_to_move: 573 << 20,
+            before: figures(1.0, 2.1, 1.0),
+            after: figures(0.0, 1.0, 1.0),
+            runner_up: Some(OtherCure {
+                cure: "interleave=0-1".to_owned(),
+                after: figures(0.5, 1.55, 0.5),
+            }),
+            now: vec![
+                "numalab move 7 --to near-cpus".to_owned(),
+                "# 2 s".to_owned(),
+            ],
+            undo: lines("numalab undo"),
+            for_good: lines("# nothing"),
+            verify: lines("numalab doctor 7 --fail-on warning"),
+            leaves: lines("numa-balancing: it is on"),
+            ..CurePlan::default()
+        };
+        let expected = "\
+plan: move 573 MiB of memory to near-cpus
+            remote accesses     distance  on fullest node
+  now                 100 %          2.1            100 %
+  then                  0 %          1.0            100 %
+  or then              50 %          1.6             50 %  with interleave=0-1
+            if every byte is used alike; distances by the firmware, 1 is local
+  gain      at most 52 % of the CPU time, if all of it is accesses to memory
+            that take as long as the distances say: a bound, no forecast
+  now       numalab move 7 --to near-cpus
+            # 2 s
+  undo      numalab undo
+  for good  # nothing
+  verify    numalab doctor 7 --fail-on warning
+  leaves    numa-balancing: it is on
+";
+        assert_eq!(cure_plan_text(&plan, &TextOptions::default()), expected);
+    }
+}

@@ -1,0 +1,4 @@
+//! Why cases differ.
+
+pub(crate) mod document;
+pub(crate) mod text;

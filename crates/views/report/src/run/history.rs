@@ -1,0 +1,84 @@
+//! The stored runs as a table.
+
+use model::{RunHeader, RunStatus};
+
+use crate::form::plain::plain_within;
+use crate::form::style::{Style, TextOptions};
+use crate::run::figures::{UNKNOWN, whole};
+use crate::run::table::{Side, Table};
+
+/// Maximum width of a text in the table, in columns.
+const TEXT_COLUMNS: usize = 24;
+
+/// Formats runs in the given order, one per line.
+pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
+    if headers.is_empty() {
+        return "No run is stored.\n".to_string();
+    }
+    let mut table = Table::new(&[
+        ("run", Side::Left),
+        ("started", Side::Left),
+        ("experiment", Side::Left),
+        ("host", Side::Left),
+        ("cases", Side::Right),
+        ("valid", Side::Right),
+        ("ended", Side::Left),
+    ]);
+    for header in headers {
+        let text = |text: &str| (plain_within(text, TEXT_COLUMNS), Style::Usual);
+        let trials = u64::from(header.trials_valid)
+            + u64::from(header.trials_invalid)
+            + u64::from(header.trials_failed);
+        let lost = trials > u64::from(header.trials_valid);
+        let cases = match header.skipped {
+            0 => whole(header.cases.into()),
+            skipped => format!("{} (+{skipped} skipped)", header.cases),
+        };
+        table.push(vec![
+            text(&header.id),
+            (
+                plain_within(&minute(&header.started_at), TEXT_COLUMNS),
+                Style::Usual,
+            ),
+            text(&header.experiment),
+            text(header.host.as_deref().unwrap_or(UNKNOWN)),
+            (cases, Style::Usual),
+            (
+                format!("{} of {trials}", header.trials_valid),
+                if lost { Style::Care } else { Style::Usual },
+            ),
+            ended(header),
+        ]);
+    }
+    table.text(options)
+}
+
+/// Returns `2026-11-21 03:04` for `2026-11-21T03:04:05+00:00`, and any other text unchanged.
+pub(crate) fn minute(started_at: &str) -> String {
+    match started_at.split_once('T') {
+        Some((date, time)) if date.len() == 10 && time.is_char_boundary(5) && time.len() > 5 => {
+            format!("{date} {}", &time[..5])
+        }
+        _ => started_at.to_string(),
+    }
+}
+
+fn ended(header: &RunHeader) -> (String, Style) {
+    let (word, style) = status(header.status);
+    match header.emulated {
+        Some(true) => (format!("{word}, emulated machine"), Style::Care),
+        _ => (word.to_string(), style),
+    }
+}
+
+/// Returns how a run ended, in one word.
+pub(crate) fn status(status: RunStatus) -> (&'static str, Style) {
+    match status {
+        RunStatus::Unfinished => ("unfinished", Style::Care),
+        RunStatus::Settled => ("settled", Style::Usual),
+        RunStatus::Bounded => ("bounded", Style::Usual),
+        RunStatus::Interrupted => ("interrupted", Style::Care),
+        RunStatus::Failed => ("failed", Style::Bad),
+        RunStatus::Imported => ("imported", Style::Usual),
+    }
+}

@@ -1,0 +1,162 @@
+//! The ranking: the median of each case, its interval, and its ratio to the baseline.
+
+use model::{Metric, Run};
+use stats::Rank;
+use verdict::{CaseJudgement, Comparison, Judgement, Verdict, is_load_sweep, order};
+
+use crate::form::plain::plain_within;
+use crate::form::style::{Style, TextOptions};
+use crate::run::figures::{
+    BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
+};
+use crate::run::table::{Side, Table};
+
+/// Maximum width of a case's name in a table, in columns; its section has the whole name.
+pub(crate) const NAME_COLUMNS: usize = 24;
+
+/// Formats the ranking, with the comparison beside it or, on a narrow terminal, below it.
+pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
+    let whole = table(run, judgement, !is_load_sweep(run));
+    if whole.width() <= options.columns() || judgement.comparisons.is_empty() {
+        return whole.text(options);
+    }
+    let ranked = table(run, judgement, false).text(options);
+    format!("{ranked}\n{}", comparisons(run, judgement, options))
+}
+
+fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
+    let interval = format!("{} interval", confidence_percent(judgement.confidence()));
+    let unit = unit(run);
+    let mut columns = vec![
+        ("rank", Side::Right),
+        ("case", Side::Left),
+        (unit.as_str(), Side::Right),
+        (interval.as_str(), Side::Right),
+        ("valid", Side::Right),
+    ];
+    let against = against(run);
+    if compared {
+        columns.push((&against, Side::Left));
+        columns.push(("verdict", Side::Left));
+    }
+    let mut table = Table::new(&columns);
+    for index in order(run, judgement) {
+        let case = &judgement.cases[index];
+        let mut row = figures(run.metric, case);
+        if compared {
+            row.extend(comparison_cells(run, judgement, index));
+        }
+        table.push(row);
+    }
+    table
+}
+
+/// Returns rank, name, median, interval and count of valid trials of a case.
+pub(crate) fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
+    let unknown = || UNKNOWN.to_string();
+    let interval = case.interval.map(|it| {
+        let (low, high) = (value(metric, it.low), value(metric, it.high));
+        format!("{low} to {high}")
+    });
+    let style = match case.rank {
+        Some(rank) if rank.best == 1 => Style::Strong,
+        _ => Style::Usual,
+    };
+    let valid_style = if case.valid < case.trials() {
+        Style::Care
+    } else {
+        Style::Usual
+    };
+    vec![
+        (case.rank.map_or_else(unknown, rank_text), style),
+        (plain_within(&case.name, NAME_COLUMNS), style),
+        (
+            case.median.map_or_else(unknown, |it| value(metric, it)),
+            style,
+        ),
+        (interval.unwrap_or_else(unknown), Style::Usual),
+        (format!("{} of {}", case.valid, case.trials()), valid_style),
+    ]
+}
+
+/// Formats a rank: `2`, or `2-4` for a range.
+pub(crate) fn rank_text(rank: Rank) -> String {
+    match rank.best == rank.worst {
+        true => rank.best.to_string(),
+        false => format!("{}-{}", rank.best, rank.worst),
+    }
+}
+
+/// Returns the ratio of a case to the baseline and the verdict; for a control, the verdict is that
+/// against the case it repeats.
+pub(crate) fn comparison_cells(
+    run: &Run,
+    judgement: &Judgement,
+    index: usize,
+) -> [(String, Style); 2] {
+    let mut comparisons = judgement.comparisons.iter();
+    let comparison = comparisons.find(|it| it.case_index == index);
+    let control = judgement.controls.iter().find(|it| it.case_index == index);
+    let case = &judgement.cases[index];
+    match (comparison, control) {
+        (Some(comparison), Some(control)) => {
+            let of = plain_within(&judgement.cases[control.of_index].name, NAME_COLUMNS);
+            let word = control.verdict.word();
+            let said = format!("control of {of}: {word}");
+            // A control that differs is a problem in either direction.
+            let style = match control.verdict {
+                Verdict::Faster | Verdict::Slower => Style::Care,
+                verdict => Style::of(verdict),
+            };
+            [(ratio_text(comparison), Style::Usual), (said, style)]
+        }
+        (Some(comparison), None) => [
+            (ratio_text(comparison), Style::Usual),
+            (
+                comparison.verdict.word().to_string(),
+                Style::of(comparison.verdict),
+            ),
+        ],
+        (None, _) if case.name == run.baseline => [
+            ("1".to_string(), Style::Usual),
+            ("baseline".to_string(), Style::Usual),
+        ],
+        (None, _) => [
+            (UNKNOWN.to_string(), Style::Usual),
+            (UNKNOWN.to_string(), Style::Usual),
+        ],
+    }
+}
+
+fn comparisons(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
+    let against = against(run);
+    let mut table = Table::new(&[
+        ("case", Side::Left),
+        (&against, Side::Left),
+        ("verdict", Side::Left),
+    ]);
+    for comparison in &judgement.comparisons {
+        let name = plain_within(&comparison.case, NAME_COLUMNS);
+        let mut row = vec![(name, Style::Usual)];
+        row.extend(comparison_cells(run, judgement, comparison.case_index));
+        table.push(row);
+    }
+    table.text(options)
+}
+
+/// Returns the title of the column of ratios.
+pub(crate) fn against(run: &Run) -> String {
+    format!("times {}", plain_within(&run.baseline, NAME_COLUMNS))
+}
+
+/// Formats a ratio: `1.49 (1.47 to 1.51)`.
+fn ratio_text(comparison: &Comparison) -> String {
+    match (comparison.ratio, comparison.bare_ratio) {
+        (Some(ratio), _) => {
+            let RatioText { ratio, low, high } = RatioText::of(ratio);
+            format!("{ratio} ({low} to {high})")
+        }
+        (None, Some(bare)) => format!("{} (no interval)", decimals(bare, BARE_PLACES)),
+        (None, None) => UNKNOWN.to_string(),
+    }
+}

@@ -1,0 +1,7 @@
+//! What trials decided, in sentences.
+
+pub(crate) mod controls;
+pub(crate) mod names;
+pub(crate) mod sentence;
+pub(crate) mod too_few;
+pub(crate) mod warnings;
