@@ -4,7 +4,7 @@
 
 use clap::{Command, CommandFactory, Parser};
 
-use crate::arguments::Arguments;
+use crate::arguments::commands::Arguments;
 use crate::commands::internal;
 
 /// Commands with which numalab starts itself.
@@ -140,7 +140,7 @@ fn the_reference_has_the_help_of_every_command() {
 #[test]
 fn numalab_understands_what_it_says_to_itself() {
     for words in [&["numalab", "run"][..], &["numalab", "bind", "-N", "0"]] {
-        let words = [words, &[crate::scope::IN_SCOPE, "true"]].concat();
+        let words = [words, &[crate::moving::scope::IN_SCOPE, "true"]].concat();
         if let Err(error) = Arguments::try_parse_from(&words) {
             panic!("{words:?}: {error}");
         }

@@ -1,65 +1,33 @@
 //! The binary: arguments, commands, exit codes.
 #![forbid(unsafe_code)]
 
-mod argument_values;
 mod arguments;
 mod capture;
 mod changes;
-mod command_line;
 mod commands;
-mod context;
-mod counted_work;
-mod database_looks;
 mod databases;
-mod execution;
 mod failure;
-mod fitness;
+mod files;
 #[cfg(test)]
 mod help_tests;
-mod host;
 mod interrupt;
-mod latency_file;
-mod licences;
-mod machine;
-mod measured_latencies;
-mod memory_arguments;
-mod memory_plans;
-mod memory_runs;
-mod move_progress;
-mod move_report;
-mod move_trace;
-mod newest_run;
+mod measuring;
+mod moving;
 mod observation;
 mod output;
 #[cfg(test)]
 mod packaged_tests;
 mod pasted;
-mod placement_arguments;
-mod plan_file;
-mod progress;
-mod requested_files;
-mod run_arguments;
-mod run_id;
-mod run_request;
-mod run_screen;
-mod sample_seed;
-mod scope;
-mod served_content;
-mod served_token;
-mod short_runs;
-mod snapshot_document;
-mod state_folder;
-mod stored_figures;
-mod target;
+mod serving;
 mod watching;
 
 use std::process::ExitCode;
 
-use crate::arguments::Command;
+use crate::arguments::commands::Command;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    match dispatch(command_line::of_this_process()) {
+    match dispatch(arguments::command_line::of_this_process()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output::talk(&format!("numalab: {}", failure.message));

@@ -6,7 +6,7 @@ use live::{Exhaustion, History, Notices, Resource, Sampler, Scope};
 use model::Snapshot;
 use serve::{Expected, Look};
 
-use crate::database_looks::{DatabaseLooks, are_sizes_known};
+use crate::databases::looks::{DatabaseLooks, are_sizes_known};
 use crate::failure::Failure;
 
 /// The sizes of all processes of databases are known after so many takes, of 20 processes each,

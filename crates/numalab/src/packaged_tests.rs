@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::arguments::Arguments;
+use crate::arguments::commands::Arguments;
 
 /// The section of commands.
 const SECTION: &str = "1";

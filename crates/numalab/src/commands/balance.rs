@@ -7,9 +7,13 @@ use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, counted, 
 use relocation::{BalanceLimits, BalancePlan, BalanceSegment, Balanced, Claims, Course};
 use relocation::{MoveError, PartKind};
 
+use crate::arguments::target;
+use crate::arguments::values;
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::{argument_values, interrupt, output, progress, target};
+use crate::files::state_folder::StateFolder;
+use crate::interrupt;
+use crate::measuring::progress;
+use crate::output;
 
 /// Options of `numalab balance`.
 #[derive(Debug, Args)]
@@ -22,7 +26,7 @@ pub(crate) struct BalanceArguments {
     pub segment: Vec<String>,
     /// End after this many seconds if pages still move.
     #[arg(long = "for", value_name = "S", default_value = "120")]
-    #[arg(value_parser = argument_values::seconds)]
+    #[arg(value_parser = values::seconds)]
     pub seconds: f64,
     /// Let the kernel move at most this many MiB per second.
     #[arg(long, value_name = "N", default_value = "256")]

@@ -5,12 +5,13 @@ use experiment::{Host, Plan};
 use model::exit::ExitCode;
 use model::{BandwidthResult, Run, StreamKernel};
 
-use crate::context::Context;
+use crate::arguments::memory::BandwidthArguments;
 use crate::failure::Failure;
-use crate::memory_arguments::BandwidthArguments;
-use crate::memory_plans::{self, Prepared, Size};
-use crate::memory_runs::{self, Rounds};
-use crate::{output, requested_files};
+use crate::files::requested_files;
+use crate::measuring::context::Context;
+use crate::measuring::memory_plans::{self, Prepared, Size};
+use crate::measuring::memory_runs::{self, Rounds};
+use crate::output;
 
 /// Rounds of each plan.
 const ROUNDS: Rounds = Rounds {

@@ -12,9 +12,9 @@ use placement::pool_reservations::{reserved, share};
 use super::bind_scope::Scope;
 use super::bind_watch::{self, Watch};
 use super::started_program::{Follower, end_unstarted, json_has_a_file};
+use crate::arguments::placement::BindArguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::placement_arguments::BindArguments;
 
 /// Places, lints and starts the program.
 pub(crate) fn run(arguments: &BindArguments) -> Result<(), Failure> {

@@ -5,11 +5,11 @@ use journal::Journal;
 use linux::{Root, systemd};
 use placement::groups::{self, Group, Joined, Limit};
 
+use crate::arguments::placement::BindArguments;
 use crate::changes::KINDS;
 use crate::failure::Failure;
-use crate::placement_arguments::BindArguments;
-use crate::scope;
-use crate::state_folder::StateFolder;
+use crate::files::state_folder::StateFolder;
+use crate::moving::scope;
 
 /// The group or the limit that a program starts in.
 #[derive(Debug, Default)]

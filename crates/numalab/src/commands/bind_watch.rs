@@ -14,9 +14,9 @@ use residency::instances::{self, Target};
 
 use super::bind_scope::Scope;
 use super::started_program::{Companion, Follower, end_unstarted};
+use crate::arguments::placement::{BindArguments, Trigger};
 use crate::failure::Failure;
 use crate::output;
-use crate::placement_arguments::{BindArguments, Trigger};
 
 /// Time of the first look: early enough to see even `ls` on a slow machine.
 const FIRST_LOOK: Duration = Duration::from_millis(10);

@@ -13,10 +13,10 @@ use model::{ByteSize, counted};
 use residency::InspectError;
 use residency::instances::{self, Member, Target};
 
+use crate::arguments::target;
 use crate::capture::{Manifest, Packer};
 use crate::failure::Failure;
 use crate::output;
-use crate::target;
 
 /// Options of `numalab capture`.
 #[derive(Debug, Args)]

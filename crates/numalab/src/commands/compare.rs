@@ -10,9 +10,11 @@ use store::Store;
 use verdict::{RunComparison, Selection};
 
 use crate::failure::Failure;
-use crate::licences::LicenceArguments;
-use crate::state_folder::StateFolder;
-use crate::{licences, output, requested_files};
+use crate::files::licences;
+use crate::files::licences::LicenceArguments;
+use crate::files::requested_files;
+use crate::files::state_folder::StateFolder;
+use crate::output;
 
 /// Options of `numalab compare`.
 #[derive(Debug, Args)]
@@ -27,7 +29,7 @@ pub(crate) struct CompareArguments {
     ///
     /// The whole interval of the ratio must be below this value; without an interval, the ratio
     /// decides.
-    #[arg(long, value_name = "RATIO", value_parser = crate::licences::positive)]
+    #[arg(long, value_name = "RATIO", value_parser = crate::files::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub fail_below: Option<f64>,
     /// Throughput per licence.

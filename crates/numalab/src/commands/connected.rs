@@ -6,14 +6,15 @@ use model::exit::ExitCode;
 use report::Called;
 use server::{ConnectOrder, Source};
 
-use crate::context::Context;
-use crate::execution::{self, Execution};
+use crate::arguments::run::RunArguments;
+use crate::databases::table;
 use crate::failure::Failure;
-use crate::fitness::{self, Needs};
-use crate::run_arguments::RunArguments;
-use crate::run_request::request;
-use crate::run_screen::RunScreen;
-use crate::{databases, output};
+use crate::measuring::context::Context;
+use crate::measuring::execution::{self, Execution};
+use crate::measuring::fitness::{self, Needs};
+use crate::measuring::run_request::request;
+use crate::measuring::run_screen::RunScreen;
+use crate::output;
 
 /// Measures the server.
 pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         takes_turns: false,
     };
     let fit = fitness::check(&context.host.topology, needs)?;
-    let server = databases::connect(&order, &execution.journal())?;
+    let server = table::connect(&order, &execution.journal())?;
     for warning in server.warnings() {
         output::talk(&format!("numalab: {warning}"));
     }

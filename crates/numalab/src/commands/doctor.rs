@@ -13,15 +13,18 @@ use postgresql::Places;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
 
-use crate::arguments::{DoctorArguments, FailOn};
+use crate::arguments::commands::{DoctorArguments, FailOn};
+use crate::arguments::seed::SAMPLE_SEED;
+use crate::arguments::target;
 use crate::capture::MachineRoot;
 use crate::commands::relocate::{self, MoveArguments};
-use crate::databases::databases;
+use crate::databases::table::databases;
 use crate::failure::Failure;
-use crate::measured_latencies::take_latencies;
+use crate::measuring::machine;
+use crate::measuring::measured_latencies::take_latencies;
+use crate::moving::plan_file;
+use crate::output;
 use crate::pasted::PastedMachine;
-use crate::sample_seed::SAMPLE_SEED;
-use crate::{machine, output, plan_file, target};
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {

@@ -7,8 +7,8 @@ use model::exit::ExitCode;
 use store::Store;
 
 use crate::failure::Failure;
+use crate::files::state_folder::StateFolder;
 use crate::output;
-use crate::state_folder::StateFolder;
 
 /// Maximum size of a file of latencies.
 const FILE_BYTES_MAX: u64 = 16 << 20;

@@ -16,8 +16,11 @@ use store::Store;
 
 use super::weights::{self, WeightsRequest};
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::{latency_file, newest_run, output, requested_files};
+use crate::files::requested_files;
+use crate::files::state_folder::StateFolder;
+use crate::measuring::latency_file;
+use crate::measuring::newest_run;
+use crate::output;
 
 /// Options of `numalab firmware`.
 #[derive(Debug, Args)]

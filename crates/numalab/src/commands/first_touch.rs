@@ -17,9 +17,11 @@ use report::TextOptions;
 use residency::instances::Target;
 
 use super::started_program::{Companion, Follower, end_unstarted, json_has_a_file};
-use crate::argument_values::seconds;
+use crate::arguments::target;
+use crate::arguments::values::seconds;
 use crate::failure::Failure;
-use crate::{interrupt, output, target};
+use crate::interrupt;
+use crate::output;
 
 /// Options of `numalab firsttouch`.
 #[derive(Debug, Args)]

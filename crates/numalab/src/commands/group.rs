@@ -9,14 +9,14 @@ use placement::groups::{self, Group, Set};
 use residency::instances::{self, Target};
 use residency::{self, Options};
 
-use crate::failure::Failure;
-use crate::output;
-use crate::placement_arguments::{
+use crate::arguments::placement::{
     GroupArguments, GroupCommand, GroupCreateArguments, GroupListArguments, GroupPlacement,
     GroupSetArguments,
 };
-use crate::state_folder::StateFolder;
-use crate::target;
+use crate::arguments::target;
+use crate::failure::Failure;
+use crate::files::state_folder::StateFolder;
+use crate::output;
 
 /// Executes the subcommand.
 pub(crate) fn run(arguments: &GroupArguments) -> Result<(), Failure> {

@@ -3,10 +3,10 @@
 use serde_json::json;
 use store::Store;
 
-use crate::arguments::HistoryArguments;
+use crate::arguments::commands::HistoryArguments;
 use crate::failure::Failure;
+use crate::files::state_folder::StateFolder;
 use crate::output;
-use crate::state_folder::StateFolder;
 
 /// Lists stored runs, newest first.
 pub(crate) fn run(arguments: &HistoryArguments) -> Result<(), Failure> {

@@ -8,12 +8,14 @@ use model::CasePlan;
 use model::exit::ExitCode;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::arguments::run::RunArguments;
 use crate::failure::Failure;
-use crate::run_arguments::RunArguments;
-use crate::run_request::definition;
-use crate::state_folder::StateFolder;
-use crate::{execution, interrupt, output};
+use crate::files::state_folder::StateFolder;
+use crate::interrupt;
+use crate::measuring::context::Context;
+use crate::measuring::execution;
+use crate::measuring::run_request::definition;
+use crate::output;
 
 /// Rows per statement: on the plateau of most machines, which is good enough here.
 const WORK_UNIT: u32 = 64;

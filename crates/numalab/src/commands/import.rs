@@ -14,8 +14,9 @@ use store::Store;
 use super::import_csv::{self, ImportCsvArguments};
 use super::imported::{FILE_BYTES_MAX, Imported, baseline};
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::{output, run_id};
+use crate::files::state_folder::StateFolder;
+use crate::measuring::run_id;
+use crate::output;
 
 /// Options of `numalab import`.
 #[derive(Debug, Args)]
@@ -62,7 +63,7 @@ pub(crate) struct ImportAwrArguments {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
     /// Elapsed seconds of reports that do not state them.
-    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::arguments::values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub elapsed: Option<f64>,
     /// Print JSON (numalab.import/1).

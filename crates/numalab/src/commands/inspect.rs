@@ -12,13 +12,13 @@ use residency::instances::{
 };
 use residency::{self, InspectError, Options};
 
-use crate::arguments::InspectArguments;
+use crate::arguments::commands::InspectArguments;
+use crate::arguments::seed::SAMPLE_SEED;
+use crate::arguments::target;
 use crate::capture::MachineRoot;
-use crate::databases::databases;
+use crate::databases::table::databases;
 use crate::failure::Failure;
 use crate::output;
-use crate::sample_seed::SAMPLE_SEED;
-use crate::target;
 
 /// Inspects the target and prints the result.
 pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {

@@ -4,12 +4,14 @@ use experiment::memory::{self, curve_plan, transfers_plan};
 use experiment::{Host, Plan};
 use model::LatencyResult;
 
-use crate::context::Context;
+use crate::arguments::memory::{LatencyArguments, MemoryArguments};
 use crate::failure::Failure;
-use crate::memory_arguments::{LatencyArguments, MemoryArguments};
-use crate::memory_plans::{self, Prepared, Size};
-use crate::memory_runs::{self, Rounds};
-use crate::{latency_file, output, requested_files};
+use crate::files::requested_files;
+use crate::measuring::context::Context;
+use crate::measuring::latency_file;
+use crate::measuring::memory_plans::{self, Prepared, Size};
+use crate::measuring::memory_runs::{self, Rounds};
+use crate::output;
 
 /// Number of cells up to which each is measured at least ten times.
 const CELLS_FEW: usize = 32;

@@ -4,9 +4,9 @@ use experiment::{Cannot, Definition, Plan, SHIPPED, SkippedCase};
 use report::TextOptions;
 use serde_json::{Value, json};
 
-use crate::arguments::ListArguments;
-use crate::context::Context;
+use crate::arguments::commands::ListArguments;
 use crate::failure::Failure;
+use crate::measuring::context::Context;
 use crate::output;
 
 /// An experiment, as `numalab run` would plan it.

@@ -7,9 +7,11 @@ use clap::Args;
 use serve::{Observed, RunFigures, metrics_text};
 
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::stored_figures::StoredFigures;
-use crate::{observation, output, requested_files};
+use crate::files::requested_files;
+use crate::files::state_folder::StateFolder;
+use crate::observation;
+use crate::output;
+use crate::serving::stored_figures::StoredFigures;
 
 /// Options of `numalab metrics`.
 #[derive(Debug, Args)]

@@ -10,8 +10,8 @@ use report::{NeedsDocument, TextOptions};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::files::state_folder::StateFolder;
 use crate::output;
-use crate::state_folder::StateFolder;
 
 /// Options of `numalab pages`.
 #[derive(Debug, Args)]

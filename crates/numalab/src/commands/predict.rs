@@ -11,10 +11,12 @@ use model::exit::ExitCode;
 use residency::Options;
 use switchback::Tried;
 
+use crate::arguments::target;
 use crate::capture::MachineRoot;
 use crate::failure::Failure;
-use crate::measured_latencies::take_latencies;
-use crate::{machine, output, target};
+use crate::measuring::machine;
+use crate::measuring::measured_latencies::take_latencies;
+use crate::output;
 
 /// Options of `numalab predict`.
 #[derive(Debug, Args)]

@@ -11,12 +11,15 @@ use relocation::{Choice, Claims, MoveError, Moved, NoBalancing, Pace, Plan, Surv
 use residency::Options;
 use residency::instances::Target;
 
+use crate::arguments::seed::SAMPLE_SEED;
+use crate::arguments::target;
 use crate::failure::Failure;
-use crate::move_progress::MoveProgress;
-use crate::move_trace::MoveTrace;
-use crate::sample_seed::SAMPLE_SEED;
-use crate::state_folder::StateFolder;
-use crate::{interrupt, move_report, output, target};
+use crate::files::state_folder::StateFolder;
+use crate::interrupt;
+use crate::moving::move_report;
+use crate::moving::progress::MoveProgress;
+use crate::moving::trace::MoveTrace;
+use crate::output;
 
 /// Options of `numalab move`.
 #[derive(Debug, Args)]

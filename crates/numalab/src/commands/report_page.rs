@@ -10,8 +10,9 @@ use report::RunView;
 use store::Store;
 
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::{memory_runs, requested_files};
+use crate::files::requested_files;
+use crate::files::state_folder::StateFolder;
+use crate::measuring::memory_runs;
 
 /// The longest file that is read: beyond it, `page` refuses the document.
 const FILE_BYTES_MAX: u64 = 33 << 20;

@@ -7,16 +7,20 @@ use model::{CasePlan, Run, Work};
 use report::{Called, NotRun};
 use serde_json::json;
 
+use crate::arguments::run::RunArguments;
 use crate::commands::{connected, hold};
-use crate::context::Context;
-use crate::execution::{self, Execution};
+use crate::databases::table;
 use crate::failure::Failure;
-use crate::fitness::{self, Fit, Needs};
-use crate::run_arguments::RunArguments;
-use crate::run_request::{definition, request, window_s};
-use crate::run_screen::RunScreen;
-use crate::short_runs::{self, SHORT_S};
-use crate::{databases, host, memory_runs, output, scope};
+use crate::measuring::context::Context;
+use crate::measuring::execution::{self, Execution};
+use crate::measuring::fitness::{self, Fit, Needs};
+use crate::measuring::host;
+use crate::measuring::memory_runs;
+use crate::measuring::run_request::{definition, request, window_s};
+use crate::measuring::run_screen::RunScreen;
+use crate::measuring::short_runs::{self, SHORT_S};
+use crate::moving::scope;
+use crate::output;
 
 /// Runs one experiment, or in quick mode those that this machine can run.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -195,7 +199,7 @@ fn plans(
         postgresql::find(&postgres_places(arguments))?;
     }
     if arguments.pg_bin.is_some() || arguments.pg_fetch.is_some() {
-        host.missing_servers = databases::missing(postgres_places(arguments));
+        host.missing_servers = table::missing(postgres_places(arguments));
     }
     if let Some(definition) = named {
         let plan = experiment::plan(definition, host)?;

@@ -9,11 +9,13 @@ use model::exit::ExitCode;
 use serve::{Limits, Server, Settings};
 
 use crate::failure::Failure;
+use crate::files::state_folder::StateFolder;
+use crate::interrupt;
 use crate::observation::Observation;
-use crate::served_content::ServedContent;
-use crate::state_folder::StateFolder;
-use crate::stored_figures::StoredFigures;
-use crate::{interrupt, output, served_token};
+use crate::output;
+use crate::serving::served_content::ServedContent;
+use crate::serving::served_token;
+use crate::serving::stored_figures::StoredFigures;
 
 /// Options of `numalab serve`.
 #[derive(Debug, Args)]

@@ -8,11 +8,13 @@ use report::{Called, CaseLicensed, RunDocument};
 use serde::Serialize;
 use store::Store;
 
-use crate::arguments::ShowArguments;
+use crate::arguments::commands::ShowArguments;
 use crate::commands::latency;
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::{licences, output, run_screen};
+use crate::files::licences;
+use crate::files::state_folder::StateFolder;
+use crate::measuring::run_screen;
+use crate::output;
 
 /// A run's document with the throughput per licence of its cases.
 #[derive(Serialize)]

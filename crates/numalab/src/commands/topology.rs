@@ -7,10 +7,10 @@ use model::Topology;
 use model::exit::ExitCode;
 use report::TextOptions;
 
-use crate::arguments::TopologyArguments;
+use crate::arguments::commands::TopologyArguments;
 use crate::capture::{MachineRoot, WHAT_ROOT_TAKES};
 use crate::failure::Failure;
-use crate::machine;
+use crate::measuring::machine;
 
 /// Why the topology could not be shown.
 #[derive(Debug)]

@@ -7,11 +7,15 @@ use model::{JudgedBy, TriedPlacement, TryEnd, TryReport};
 use residency::instances::{self, Target};
 use switchback::{Asked, Error, Halt, Live, Scene, Tried, Watched};
 
+use crate::arguments::target;
+use crate::arguments::values;
 use crate::changes::KINDS;
-use crate::counted_work::{Counted, Metric, counted};
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::{argument_values, interrupt, machine, output, target};
+use crate::files::state_folder::StateFolder;
+use crate::interrupt;
+use crate::measuring::counted_work::{Counted, Metric, counted};
+use crate::measuring::machine;
+use crate::output;
 
 /// Options of `numalab try`.
 #[derive(Debug, Args)]
@@ -37,11 +41,11 @@ pub(crate) struct TryArguments {
     pub by: Option<By>,
     /// End after this time.
     #[arg(long = "for", value_name = "T", default_value = "20m")]
-    #[arg(value_parser = argument_values::seconds)]
+    #[arg(value_parser = values::seconds)]
     pub seconds: f64,
     /// The smallest gain that is worth it.
     #[arg(long, value_name = "PERCENT", default_value = "3%")]
-    #[arg(value_parser = argument_values::percent)]
+    #[arg(value_parser = values::percent)]
     pub gain: f64,
     /// Seconds of a window [default: found from the load].
     #[arg(long, value_name = "S", value_parser = window)]
@@ -52,7 +56,7 @@ pub(crate) struct TryArguments {
     pub mib_per_s: Option<u32>,
     /// Go back at once from a placement that is this much worse in each of 10 seconds.
     #[arg(long, value_name = "PERCENT", default_value = "10%")]
-    #[arg(value_parser = argument_values::percent)]
+    #[arg(value_parser = values::percent)]
     pub stop_loss: f64,
     /// Leave a better placement in force, until `numalab undo`.
     #[arg(long, conflicts_with = "dry_run")]
@@ -79,7 +83,7 @@ pub(crate) enum By {
 
 /// Parses a window: work and CPU time are looked at once a second.
 fn window(text: &str) -> Result<f64, String> {
-    match argument_values::seconds(text)? {
+    match values::seconds(text)? {
         seconds if seconds < 1.0 => Err("a window has at least 1 s".to_owned()),
         seconds => Ok(seconds),
     }

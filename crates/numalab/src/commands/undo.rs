@@ -7,8 +7,8 @@ use model::exit::ExitCode;
 
 use crate::changes::KINDS;
 use crate::failure::{Failure, NOT_OURS};
+use crate::files::state_folder::StateFolder;
 use crate::output;
-use crate::state_folder::StateFolder;
 
 /// Options of `numalab undo`.
 #[derive(Debug, Args)]

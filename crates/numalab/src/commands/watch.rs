@@ -8,10 +8,10 @@ use live::{Sampler, Scope};
 use model::exit::ExitCode;
 use residency::instances::Target;
 
-use crate::database_looks::DatabaseLooks;
+use crate::arguments::target;
+use crate::databases::looks::DatabaseLooks;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::target;
 use crate::watching::{Pace, RecordingFile, Sampling, Shown, headless, replay, screen};
 
 /// Options of `numalab watch`.

@@ -13,8 +13,10 @@ use report::WeightsInForce;
 use store::Store;
 
 use crate::failure::Failure;
-use crate::state_folder::StateFolder;
-use crate::{latency_file, newest_run, output};
+use crate::files::state_folder::StateFolder;
+use crate::measuring::latency_file;
+use crate::measuring::newest_run;
+use crate::output;
 
 /// What was requested.
 pub(crate) struct WeightsRequest<'a> {

@@ -8,7 +8,7 @@ use super::{RecordingFile, Sample, Sampling, Shown};
 use crate::failure::Failure;
 use crate::observation::Seen;
 use crate::output;
-use crate::snapshot_document::SnapshotDocument;
+use crate::serving::snapshot_document::SnapshotDocument;
 
 /// How often a signal is looked for.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);

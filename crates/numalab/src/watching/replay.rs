@@ -12,9 +12,11 @@ use watch::{Input, Options, Request, Screen, View};
 
 use super::screen;
 use crate::failure::Failure;
+use crate::files::requested_files;
+use crate::interrupt;
 use crate::observation::Seen;
-use crate::snapshot_document::SnapshotDocument;
-use crate::{interrupt, output, requested_files};
+use crate::output;
+use crate::serving::snapshot_document::SnapshotDocument;
 
 /// A gap in a recording, while numalab was stopped for example, is not waited for longer.
 const GAP_MAX_S: f64 = 10.0;

@@ -8,7 +8,7 @@ use live::Sampler;
 use model::exit::ExitCode;
 use model::{OpenedSubject, Snapshot};
 
-use crate::database_looks::DatabaseLooks;
+use crate::databases::looks::DatabaseLooks;
 use crate::failure::Failure;
 
 /// How often, and how many.

@@ -6,12 +6,13 @@ use std::io;
 use experiment::{Definition, Plan, RunRequest, TRIALS_MIN};
 use model::exit::ExitCode;
 
-use crate::context::Context;
-use crate::execution::Execution;
+use crate::arguments::run::RunArguments;
 use crate::failure::Failure;
-use crate::memory_runs::kernel_window_s;
-use crate::run_arguments::RunArguments;
-use crate::{output, run_id};
+use crate::measuring::context::Context;
+use crate::measuring::execution::Execution;
+use crate::measuring::memory_runs::kernel_window_s;
+use crate::measuring::run_id;
+use crate::output;
 
 /// Default length of a window.
 const WINDOW_S: f64 = 2.0;

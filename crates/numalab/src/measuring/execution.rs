@@ -16,11 +16,14 @@ use store::{RunRecorder, Store};
 
 use crate::changes::KINDS;
 use crate::commands::internal;
-use crate::databases::databases;
+use crate::databases::table::databases;
 use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::state_folder::StateFolder;
-use crate::{host, interrupt, output, run_id};
+use crate::files::state_folder::StateFolder;
+use crate::interrupt;
+use crate::measuring::host;
+use crate::measuring::progress::Progress;
+use crate::measuring::run_id;
+use crate::output;
 
 /// What the runs of a command share.
 pub(crate) struct Execution {

@@ -4,9 +4,9 @@ use experiment::memory;
 use model::Run;
 use report::{Called, NotRun, Screen};
 
+use crate::arguments::run::RunArguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::run_arguments::RunArguments;
 
 /// The screen of `numalab run`; nothing is written to it if JSON is requested.
 pub(crate) struct RunScreen {

@@ -9,12 +9,12 @@ use linux::Root;
 use model::{ByteSize, PageKind, Run, Topology, WorkingSet};
 use report::{MemoryPlan, PlanCosts, PlannedRun};
 
-use crate::context::Context;
-use crate::execution::Execution;
+use crate::arguments::memory::MemoryArguments;
 use crate::failure::Failure;
-use crate::fitness::{self, Fit, Needs};
-use crate::memory_arguments::MemoryArguments;
-use crate::memory_runs::{self, Rounds};
+use crate::measuring::context::Context;
+use crate::measuring::execution::Execution;
+use crate::measuring::fitness::{self, Fit, Needs};
+use crate::measuring::memory_runs::{self, Rounds};
 
 /// What was found out before planning.
 pub(crate) struct Prepared {

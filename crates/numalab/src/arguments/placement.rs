@@ -115,7 +115,7 @@ pub(crate) struct BindArguments {
     #[arg(long)]
     pub verify: bool,
     /// Verify after this many seconds [default: 1].
-    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::arguments::values::seconds)]
     #[arg(requires = "verify", conflicts_with = "until_bytes")]
     pub after: Option<f64>,
     /// Verify when the program has this much memory, such as 2GiB.

@@ -19,11 +19,11 @@ pub(crate) struct RunArguments {
     pub trials: Option<u32>,
     /// Measure each trial for this many seconds [default: 2, or 0.8 if windows alternate]; with
     /// --hold, keep the instance up this long.
-    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::arguments::values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Answer within this many seconds; cases for which time is too short are left out and listed.
-    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::arguments::values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
     /// Measure nothing: keep the instance of this case up until Ctrl-C, or for --seconds, and
@@ -41,7 +41,7 @@ pub(crate) struct RunArguments {
     pub emulated_cost: Option<CostTable>,
     /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
     /// host [default: measured in a virtual machine, else as the kernel reports].
-    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::measuring::machine::cache_size)]
     #[arg(conflicts_with = "connect")]
     pub last_level_cache: Option<model::ByteSize>,
     /// Seed for random orders, data and resampling [default: from the clock].

@@ -10,10 +10,11 @@ use model::Snapshot;
 use model::exit::ExitCode;
 use residency::instances::Target;
 
-use crate::database_looks::DatabaseLooks;
+use crate::databases::looks::DatabaseLooks;
 use crate::failure::Failure;
+use crate::files::requested_files;
+use crate::output;
 use crate::watching::{Pace, Sampling};
-use crate::{output, requested_files};
 
 /// Seconds between snapshots: a move takes seconds to minutes.
 const INTERVAL_S: f64 = 0.25;

@@ -4,7 +4,7 @@ use experiment::Support;
 use linux::{Root, SystemCallError, proc_status, proc_zoneinfo, sysfs_nodes};
 use model::Topology;
 
-use crate::databases;
+use crate::databases::table;
 use crate::failure::Failure;
 
 /// Reads what this process may use of the machine.
@@ -26,7 +26,7 @@ pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host, F
         false => of_call(linux::mempolicy::try_question()),
     };
     host.huge_segment_bytes_max = linux::shared_memory::huge_segment_bytes_max(&root);
-    host.missing_servers = databases::missing(postgres_places());
+    host.missing_servers = table::missing(postgres_places());
     host.base_page_bytes = linux::process::page_bytes();
     host.has_weighted_interleave = linux::kernel_settings::interleave_weights(&root)?.is_some();
     host.group_left_bytes = placement::memory_limit::left_bytes(&root)?;

@@ -12,8 +12,8 @@ use verdict::Selection;
 use crate::failure::Failure;
 use crate::observation::Observation;
 use crate::output;
-use crate::snapshot_document::SnapshotDocument;
-use crate::stored_figures::{Made, StoredFigures};
+use crate::serving::snapshot_document::SnapshotDocument;
+use crate::serving::stored_figures::{Made, StoredFigures};
 
 /// Pages and documents that are kept: a run of a hundred trials has a page of a megabyte.
 const PAGES_MAX: usize = 8;
@@ -91,7 +91,7 @@ impl Content for ServedContent {
 
     fn run_page(&self, run: &str) -> Result<RunPage, Problem> {
         let make = |run: &Run| {
-            let view: RunView = crate::memory_runs::view(run);
+            let view: RunView = crate::measuring::memory_runs::view(run);
             Ok(page::run_page(std::slice::from_ref(&view)))
         };
         let page = self.made(&self.pages, run, make)?;

@@ -9,16 +9,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::exit::ExitCode;
 use placement::Destination;
 
-use crate::memory_arguments::{BandwidthArguments, LatencyArguments};
-use crate::placement_arguments::{BindArguments, GroupArguments};
-use crate::run_arguments::RunArguments;
+use crate::arguments::memory::{BandwidthArguments, LatencyArguments};
+use crate::arguments::placement::{BindArguments, GroupArguments};
+use crate::arguments::run::RunArguments;
 
 /// Find out whether NUMA placement slows a database down.
 ///
 /// numalab measures the machine, shows which node holds each page of a running database, and
 /// compares placements under the same load: which one wins, by how much, and with what confidence.
 #[derive(Debug, Parser)]
-#[command(name = "numalab", version, after_help = crate::arguments::exit_codes())]
+#[command(name = "numalab", version, after_help = crate::arguments::commands::exit_codes())]
 #[command(disable_help_subcommand = true, propagate_version = true)]
 pub(crate) struct Arguments {
     /// What to do.
@@ -304,7 +304,7 @@ pub(crate) struct DoctorArguments {
     /// cure, such as near-cpus or interleave=0-3, or the file numalab-plan.txt that --emit wrote.
     /// Exit with code 6 if it is not.
     #[arg(long, value_name = "CURE|FILE", requires = "target")]
-    #[arg(value_parser = crate::plan_file::cure)]
+    #[arg(value_parser = crate::moving::plan_file::cure)]
     pub verify: Option<Destination>,
     /// After showing the plan, do what it says to do now; `numalab undo` takes it back. What is for
     /// good is left to you.
@@ -344,7 +344,7 @@ pub(crate) enum FailOn {
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
     /// Assume last-level caches of this size, as with `numalab run`.
-    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::measuring::machine::cache_size)]
     pub last_level_cache: Option<model::ByteSize>,
     /// Print JSON (numalab.experiments/1).
     #[arg(long)]
@@ -370,7 +370,7 @@ pub(crate) struct ShowArguments {
     pub run: String,
     /// Throughput per licence.
     #[command(flatten)]
-    pub licences: crate::licences::LicenceArguments,
+    pub licences: crate::files::licences::LicenceArguments,
     /// Also print load profile, top events, evidence and every trial of each case.
     #[arg(long, conflicts_with = "json")]
     pub full: bool,

@@ -7,7 +7,7 @@ use judgement::doctor::DoctorInput;
 use model::{CpuSet, NodeId, Run, Topology};
 use store::Store;
 
-use crate::state_folder::StateFolder;
+use crate::files::state_folder::StateFolder;
 
 /// Takes the latencies that were measured last on this machine, if any were: what firmware says of
 /// distances is often not what they are.

@@ -19,15 +19,15 @@ pub(crate) struct LicenceArguments {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub licence_cores: Vec<u32>,
     /// Show throughput per licence with this many licences per core [default: 0.5].
-    #[arg(long, value_name = "F", value_parser = crate::licences::positive)]
+    #[arg(long, value_name = "F", value_parser = crate::files::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub core_factor: Option<f64>,
     /// Show throughput per licence with this many cores per licence.
-    #[arg(long, value_name = "N", value_parser = crate::licences::positive)]
+    #[arg(long, value_name = "N", value_parser = crate::files::licences::positive)]
     #[arg(allow_negative_numbers = true, conflicts_with = "core_factor")]
     pub cores_per_licence: Option<f64>,
     /// Show the price per unit of throughput, at this price per licence.
-    #[arg(long, value_name = "P", value_parser = crate::licences::positive)]
+    #[arg(long, value_name = "P", value_parser = crate::files::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub price: Option<f64>,
 }

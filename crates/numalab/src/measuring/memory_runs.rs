@@ -9,11 +9,12 @@ use model::{Machine, Outcome, Run, RunStatus, StreamKernel, Trial, Work};
 
 use report::RunView;
 
-use crate::context::Context;
-use crate::execution::Execution;
+use crate::arguments::memory::MemoryArguments;
 use crate::failure::Failure;
-use crate::memory_arguments::MemoryArguments;
-use crate::{output, run_id};
+use crate::measuring::context::Context;
+use crate::measuring::execution::Execution;
+use crate::measuring::run_id;
+use crate::output;
 
 /// Assumed duration of a trial, in seconds, before the first one was made.
 const TRIAL_S_GUESS: f64 = 0.5;

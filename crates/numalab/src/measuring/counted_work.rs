@@ -11,7 +11,7 @@ use postgresql::Places;
 use residency::instances::{self, Target, databases_of_machine};
 use server::{WorkCounters, WorkDone};
 
-use crate::databases::databases;
+use crate::databases::table::databases;
 use crate::failure::Failure;
 
 /// How work is counted.

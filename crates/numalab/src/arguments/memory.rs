@@ -12,7 +12,7 @@ pub(crate) struct LatencyArguments {
     /// Also measure latency by working-set size, from 1 KiB to beyond the last-level cache: from
     /// the first node to its own memory, for one pair (CPU node:memory node), or for all pairs.
     #[arg(long, value_name = "local|all|FROM:TO", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "local", value_parser = crate::argument_values::curve_pairs)]
+    #[arg(default_missing_value = "local", value_parser = crate::arguments::values::curve_pairs)]
     pub curve: Option<CurvePairs>,
     /// Also measure cache-line transfers between CPUs, with the line's home on each node in turn.
     #[arg(long)]
@@ -85,12 +85,12 @@ pub(crate) struct MemoryArguments {
     #[arg(allow_negative_numbers = true)]
     pub rounds: Option<u32>,
     /// Start no measurement after this many seconds.
-    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::arguments::values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
     /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
     /// host.
-    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::measuring::machine::cache_size)]
     pub last_level_cache: Option<ByteSize>,
     /// Show what would be measured and how long that would take. Only `latency` measures something
     /// for it, within seconds: the working set that it needs, and what that costs.

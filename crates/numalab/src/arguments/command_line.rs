@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, Parser};
 use model::exit::ExitCode;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::commands::{Arguments, Command};
 use crate::output;
 
 /// Parses the command line; ends the program on an error, and after help.

@@ -10,7 +10,9 @@ use model::{name_last_level_cache, shrink_last_level_cache};
 
 use crate::capture::MachineRoot;
 use crate::failure::Failure;
-use crate::{fitness, host, machine};
+use crate::measuring::fitness;
+use crate::measuring::host;
+use crate::measuring::machine;
 
 /// A machine, and what this process may use of it.
 pub(crate) struct Context {

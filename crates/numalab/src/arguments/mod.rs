@@ -1,0 +1,10 @@
+//! The command line: commands, their options, and the values of these.
+
+pub(crate) mod command_line;
+pub(crate) mod commands;
+pub(crate) mod memory;
+pub(crate) mod placement;
+pub(crate) mod run;
+pub(crate) mod seed;
+pub(crate) mod target;
+pub(crate) mod values;
