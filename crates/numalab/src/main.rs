@@ -20,7 +20,7 @@ mod interrupt;
 mod latency_file;
 mod licences;
 mod machine;
-mod measured_latencies;
+mod measured_memory;
 mod memory_arguments;
 mod memory_plans;
 mod memory_runs;

@@ -14,6 +14,7 @@ pub mod clock;
 pub mod control_group;
 pub mod control_group_memory;
 pub mod cpuid;
+pub mod cpuset_cpus;
 pub mod data_file;
 pub mod data_files;
 pub mod device_node;

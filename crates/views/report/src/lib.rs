@@ -104,7 +104,7 @@ pub use bandwidth_document::{BandwidthDocument, bandwidth_document};
 pub use bandwidth_text::bandwidth_text;
 pub use bind_text::bind_text;
 pub use confidence::CONFIDENCE;
-pub use cure_plan_text::{cure_plan_text, gain_of_plan};
+pub use cure_plan_text::{cpus_of_plan, cure_plan_text, gain_of_plan};
 pub use doctor_text::doctor_text;
 pub use documents::{
     DoctorAnswer, Document, Groups, bandwidth_plan_document, bind_document, doctor_document,

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linux::node_numastat::{self, Numastat};
 use linux::proc_sched::{self, Balanced};
-use linux::{Root, proc_stat, proc_status};
+use linux::{Root, cpuset_cpus, proc_stat, proc_status};
 use model::{
-    Fact, GivenCpus, MemoryMoment, NodeId, NodeMatrix, NodeSet, PoolMoment, Residency,
+    CpuSet, Fact, GivenCpus, MemoryMoment, NodeId, NodeMatrix, NodeSet, PoolMoment, Residency,
     SegmentResidency, ServerSettings, Topology, shell_word,
 };
 
 use super::memory::shared;
-use super::{devices, placed_by};
+use super::{cpus_used, devices, placed_by};
 use placement::evidence::policy_of_process;
 use relocation::MoveRate;
 
@@ -51,6 +51,11 @@ pub struct DoctorInput {
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.
     pub cpusets: BTreeMap<u32, String>,
+    /// The CPUs that its cpuset allows to each process, where they are known.
+    pub cpuset_cpus: BTreeMap<u32, CpuSet>,
+    /// CPUs that the target used, on average since its first process started or in a moment of now,
+    /// whichever is more; `None` where that is unknown.
+    pub cpus_used: Option<f64>,
     /// The memory policies of the postmaster of a PostgreSQL server and of the process with most
     /// private memory, in the kernel's words.
     pub policies: BTreeMap<u32, String>,
@@ -84,6 +89,10 @@ pub struct DoctorInput {
     pub latencies: NodeMatrix,
     /// What measured them: a stored run, or what a text shows.
     pub latencies_by: String,
+    /// Bandwidths of the nodes' memory that were measured on this machine, as weights.
+    pub bandwidth_weights: Vec<(NodeId, u64)>,
+    /// The stored run that measured them.
+    pub bandwidths_by: String,
 }
 
 impl DoctorInput {
@@ -116,6 +125,10 @@ impl DoctorInput {
         for process in residency.iter().flat_map(|residency| &residency.processes) {
             // A process that has ended by now needs no advice.
             if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
+                let cpus = cpuset_cpus::read(root, &directory).ok().flatten();
+                input
+                    .cpuset_cpus
+                    .extend(cpus.map(|cpus| (process.pid, cpus)));
                 let directory = format!("/{directory}");
                 input.cpusets.insert(process.pid, directory);
             }
@@ -134,6 +147,8 @@ impl DoctorInput {
             .flat_map(|pid| placed_by::of_ancestors(root, *pid));
         input.devices = devices::of_target(root, &topology, residency.as_ref());
         input.placed_by = of_units.chain(ancestors).collect();
+        let since_start = |it: &Residency| cpus_used::since_start(root, it);
+        input.cpus_used = residency.as_ref().and_then(since_start);
         input.topology = topology;
         input.residency = residency;
         Ok(input)
@@ -146,6 +161,15 @@ impl DoctorInput {
         {
             self.units.insert(pid, unit.to_owned());
         }
+    }
+
+    /// Looks for a second at how many CPUs the target uses now.
+    pub(crate) fn watch_cpus(&mut self, root: &Root) {
+        let now = self
+            .residency
+            .as_ref()
+            .map(|it| cpus_used::in_a_moment(root, it));
+        self.cpus_used = self.cpus_used.into_iter().chain(now).reduce(f64::max);
     }
 
     /// Takes the memory of several servers, and reads their units.
