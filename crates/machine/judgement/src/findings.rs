@@ -29,6 +29,7 @@ mod far_program_text;
 mod few_huge_pages;
 mod firmware_interleaving;
 mod flat_latency;
+mod free_memory_movable;
 mod hidden_hop;
 mod huge_pages_short_on_bound_node;
 mod huge_pages_taken;
@@ -100,6 +101,7 @@ pub const FINDINGS: &[Row] = &[
     numa_off::ROW,
     firmware_interleaving::ROW,
     node_nearly_full::ROW,
+    free_memory_movable::ROW,
     allocations_elsewhere::ROW,
     hidden_hop::ROW,
     overstated::ROW,

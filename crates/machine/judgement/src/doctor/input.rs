@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linux::node_numastat::{self, Numastat};
 use linux::proc_sched::{self, Balanced};
-use linux::{Root, cpuset_cpus, proc_stat, proc_status};
+use linux::proc_zoneinfo::{self, Zone};
+use linux::{Root, cpuset_cpus, proc_stat, proc_status, sysfs_nodes};
 use model::{
-    CpuSet, Fact, GivenCpus, MemoryMoment, NodeId, NodeMatrix, NodeSet, PoolMoment, Residency,
-    SegmentResidency, ServerSettings, Topology, shell_word,
+    CpuSet, Fact, GivenCpus, MemoryMoment, Node, NodeId, NodeMatrix, NodeSet, PoolMoment,
+    Residency, SegmentResidency, ServerSettings, Topology, shell_word,
 };
 
 use super::memory::shared;
@@ -65,6 +66,10 @@ pub struct DoctorInput {
     pub placed_by: Vec<Fact>,
     /// Room for small pages on each node: free memory, and file cache, which the kernel gives up.
     pub room: BTreeMap<NodeId, u64>,
+    /// File cache on each node, which the kernel gives up on demand.
+    pub file_cache: BTreeMap<NodeId, u64>,
+    /// The zones of the nodes; none where the kernel does not show them.
+    pub zones: Vec<Zone>,
     /// Whether this is another machine, of which a capture tells.
     pub is_captured: bool,
     /// Whether the caller is root.
@@ -114,10 +119,13 @@ impl DoctorInput {
             if let Some(found) = node_numastat::read(root, node.id)? {
                 input.allocations.insert(node.id, found);
             }
+            let cache = sysfs_nodes::meminfo(root, node.id)?.and_then(|it| it.file_cache_bytes);
+            input.file_cache.extend(cache.map(|bytes| (node.id, bytes)));
             if let Some(room) = relocation::small_room(root, node.id)? {
                 input.room.insert(node.id, room);
             }
         }
+        input.zones = proc_zoneinfo::read(root)?;
         let largest = residency.as_ref().and_then(largest);
         let processes = residency.iter().flat_map(|residency| &residency.processes);
         let of_processes = processes.filter_map(|it| proc_sched::balanced(root, it.pid));
@@ -243,6 +251,16 @@ impl DoctorInput {
         }
         let file = format!("{directory}/cpuset.mems");
         vec![format!("echo {nodes} >{}", shell_word(&file))]
+    }
+
+    /// Free bytes of a node that ordinary programs get before the kernel reclaims any; `None` where
+    /// that is unknown.
+    pub(crate) fn usable_bytes(&self, node: &Node) -> Option<u64> {
+        let free = node.free_bytes?;
+        let zones = self.zones.iter().filter(|zone| zone.node == node.id);
+        let usable = zones.map(Zone::usable).reduce(u64::saturating_add);
+        let bytes = |pages: u64| pages.saturating_mul(linux::process::page_bytes());
+        Some(usable.map_or(free, |pages| free.min(bytes(pages))))
     }
 
     /// Bytes of the free huge pages of this size on a node; `None` where that is unknown.

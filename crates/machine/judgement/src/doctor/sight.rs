@@ -56,6 +56,11 @@ pub(crate) fn free_memory(input: &DoctorInput) -> Seen {
     )
 }
 
+/// The zones of the nodes.
+pub(crate) fn zones(input: &DoctorInput) -> Seen {
+    or(!input.zones.is_empty(), "the zones of nodes")
+}
+
 /// How much memory the nodes have.
 pub(crate) fn node_memory(input: &DoctorInput) -> Seen {
     let mut nodes = input.topology.nodes.iter();
