@@ -64,10 +64,12 @@ fn busiest(plan: &CurePlan) -> Option<String> {
     ))
 }
 
-/// What a cure by CPUs costs, of a plan or of what comes second.
+/// What a cure by CPUs costs, of a plan or, if it costs something, of what comes second.
 pub fn cpus_of_plan(plan: &CurePlan) -> Option<String> {
     let other = plan.runner_up.as_ref();
     let other = other.and_then(|it| Some((&it.cure, it.cpus.as_ref()?)));
+    let costs = |it: &CpusOfCure| it.takes_some_away() || !it.fits();
+    let other = other.filter(|(_, cpus)| costs(cpus));
     let (cure, cpus) = plan
         .cpus
         .as_ref()
