@@ -57,6 +57,7 @@ pub mod private_folder;
 pub mod proc_buddyinfo;
 pub mod proc_cpu_times;
 pub mod proc_cpuinfo;
+pub mod proc_interrupts;
 pub mod proc_maps;
 pub mod proc_meminfo;
 pub mod proc_mounts;

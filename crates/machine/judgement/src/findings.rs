@@ -38,6 +38,7 @@ mod huge_pages_unused;
 mod incomplete_data;
 mod instances_unplaced;
 mod interleave_not_honoured;
+mod interrupts_far;
 mod io_threads_far;
 mod io_threads_share_cpus;
 mod local_not_nearest;
@@ -116,6 +117,7 @@ pub const FINDINGS: &[Row] = &[
     unsteady::ROW,
     not_fit::ROW,
     devices_far::ROW,
+    interrupts_far::ROW,
     devices_on_one_node::ROW,
     numa_balancing::ROW,
     balancing_in_vain::ROW,

@@ -11,6 +11,7 @@ use model::{
     Residency, SegmentResidency, ServerSettings, Topology, shell_word,
 };
 
+use super::devices::UsedDevice;
 use super::memory::shared;
 use super::{cpus_used, devices, placed_by};
 use placement::evidence::policy_of_process;
@@ -45,9 +46,9 @@ pub struct DoctorInput {
     pub residency: Option<Residency>,
     /// The servers of the target, or of the machine, if there are several: the memory of each.
     pub instances: Vec<Residency>,
-    /// Devices that the target uses, with their node: the disks of the directories in which its
-    /// processes work, and network devices that are up.
-    pub devices: BTreeMap<String, NodeId>,
+    /// Devices that the target uses: the disks of the directories in which its processes work, and
+    /// network devices that are up.
+    pub devices: BTreeMap<String, UsedDevice>,
     /// Allocation counters since boot, by node.
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.

@@ -20,4 +20,5 @@ pub(crate) mod skew;
 pub(crate) mod threads;
 pub(crate) mod uneven_nodes;
 
+pub use devices::UsedDevice;
 pub use input::{DoctorInput, PostgresSettings, ServerMemory};
