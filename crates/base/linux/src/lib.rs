@@ -37,6 +37,7 @@ pub mod machine_id;
 pub mod map_files;
 mod mapping;
 pub mod memory_blocks;
+pub mod memory_modules;
 pub mod mempolicy;
 pub mod move_pages;
 pub mod node_numastat;

@@ -48,6 +48,7 @@ mod mariadb_pool_larger_than_node;
 mod mariadb_pool_on_one_node;
 mod masks_disagree;
 mod memory_far;
+mod memory_modules_uneven;
 mod memory_only_node_used;
 mod memory_skew;
 mod memory_taken;
@@ -137,6 +138,7 @@ pub const FINDINGS: &[Row] = &[
     snapshots_copy_huge_pages::ROW,
     far_memory::ROW,
     cpus_without_memory::ROW,
+    memory_modules_uneven::ROW,
     cpuset_forbids::ROW,
     few_huge_pages::ROW,
 ];

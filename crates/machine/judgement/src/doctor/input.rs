@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use linux::memory_modules::{self, MemorySlot};
 use linux::node_numastat::{self, Numastat};
 use linux::proc_sched::{self, Balanced};
 use linux::proc_zoneinfo::{self, Zone};
@@ -71,6 +72,9 @@ pub struct DoctorInput {
     pub file_cache: BTreeMap<NodeId, u64>,
     /// The zones of the nodes; none where the kernel does not show them.
     pub zones: Vec<Zone>,
+    /// Slots for memory modules by firmware's table; `None` where it may not be read, and in a
+    /// virtual machine, whose slots are made up.
+    pub memory_slots: Option<Vec<MemorySlot>>,
     /// Whether this is another machine, of which a capture tells.
     pub is_captured: bool,
     /// Whether the caller is root.
@@ -127,6 +131,9 @@ impl DoctorInput {
             }
         }
         input.zones = proc_zoneinfo::read(root)?;
+        if topology.hypervisor.is_none() {
+            input.memory_slots = memory_modules::read(root)?.filter(|slots| !slots.is_empty());
+        }
         let largest = residency.as_ref().and_then(largest);
         let processes = residency.iter().flat_map(|residency| &residency.processes);
         let of_processes = processes.filter_map(|it| proc_sched::balanced(root, it.pid));

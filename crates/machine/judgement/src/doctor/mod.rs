@@ -17,6 +17,7 @@ pub(crate) mod postgres_server;
 pub(crate) mod samples;
 pub(crate) mod sight;
 pub(crate) mod skew;
+pub(crate) mod slots;
 pub(crate) mod threads;
 pub(crate) mod uneven_nodes;
 
