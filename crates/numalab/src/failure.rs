@@ -51,13 +51,16 @@ impl From<placement::Error> for Failure {
         let exit_code = match error {
             placement::Error::Change(error) => return error.into(),
             _ if error.is_permission() => ExitCode::NotPermitted,
-            placement::Error::Group { .. } => ExitCode::Usage,
+            placement::Error::Group { .. } | placement::Error::Impossible { .. } => ExitCode::Usage,
             placement::Error::GroupNotHonoured { .. }
             | placement::Error::CpusNotHonoured { .. } => ExitCode::PlacementNotHonoured,
             _ => ExitCode::MachineCannot,
         };
         let failure = Failure::new(exit_code, error.to_string());
         match error {
+            placement::Error::Impossible { .. } => {
+                failure.advise("`numalab topology` shows the nodes and CPUs")
+            }
             placement::Error::GroupsNotPermitted { .. } => failure.advise(
                 "run it as root on the host; place a container from outside (--cpuset-cpus, \
                  --cpuset-mems); `numalab bind` needs no group",

@@ -1,6 +1,7 @@
 //! The node to which a device is attached: `numa_node` in its /sys directory (kernel,
 //! `Documentation/ABI/testing/sysfs-bus-pci`), located as numactl does it.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -59,31 +60,80 @@ pub fn of_device_number(root: &Root, (major, minor): (u32, u32)) -> Result<Optio
 /// Devices on devices: LVM on RAID on partitions is three.
 const STACKED_MAX: usize = 8;
 
+/// The interrupts of the block device with this number (major, minor), and of those that it is made
+/// of: message-signalled ones (kernel, Documentation/ABI/testing/sysfs-bus-pci, `msi_irqs`).
+///
+/// # Errors
+/// When there is no such device.
+pub fn interrupts_of_device_number(
+    root: &Root,
+    (major, minor): (u32, u32),
+) -> Result<BTreeSet<u32>, Error> {
+    let directory = format!("sys/dev/block/{major}:{minor}");
+    let read = |directory: &str| interrupts_of_directory(root, directory);
+    let parts = of_disks(root, &directory, STACKED_MAX, &read)?;
+    Ok(parts.into_iter().flatten().flatten().collect())
+}
+
+/// The interrupts of the PCI device at this address.
+///
+/// # Errors
+/// When its directory cannot be listed.
+pub fn interrupts_of_pci_device(root: &Root, address: &str) -> Result<BTreeSet<u32>, Error> {
+    let found = interrupts_of_directory(root, &format!("sys/bus/pci/devices/{address}"))?;
+    Ok(found.unwrap_or_default())
+}
+
 /// The node of a block device, by its directory: of the devices it is made of (logical volumes,
 /// RAID), if they agree.
 fn of_block_device(root: &Root, directory: &str, deeper: usize) -> Result<Option<NodeId>, Error> {
+    let read = |directory: &str| of_directory(root, directory);
+    let nodes = of_disks(root, directory, deeper, &read)?;
+    let first = nodes.first().copied().flatten();
+    Ok(first.filter(|_| nodes.iter().all(|node| *node == first)))
+}
+
+/// What each disk of a block device has in its directory.
+fn of_disks<T>(
+    root: &Root,
+    directory: &str,
+    deeper: usize,
+    read: &dyn Fn(&str) -> Result<Option<T>, Error>,
+) -> Result<Vec<Option<T>>, Error> {
     root.require(directory)?;
     let slaves = format!("{directory}/slaves");
     let parts = match deeper {
         0 => Vec::new(),
         _ => root.entries(&slaves)?.unwrap_or_default(),
     };
+    let mut found = Vec::new();
+    for part in &parts {
+        found.extend(of_disks(
+            root,
+            &format!("{slaves}/{part}"),
+            deeper - 1,
+            read,
+        )?);
+    }
     if !parts.is_empty() {
-        let mut nodes = Vec::new();
-        for part in parts {
-            nodes.push(of_block_device(
-                root,
-                &format!("{slaves}/{part}"),
-                deeper - 1,
-            )?);
-        }
-        let first = nodes[0];
-        return Ok(first.filter(|_| nodes.iter().all(|node| *node == first)));
+        return Ok(found);
     }
     // For a partition, the disk is the directory above.
     for disk in [directory.to_owned(), format!("{directory}/..")] {
-        if let Some(node) = of_directory(root, &format!("{disk}/device"))? {
-            return Ok(Some(node));
+        if let Some(value) = read(&format!("{disk}/device"))? {
+            return Ok(vec![Some(value)]);
+        }
+    }
+    Ok(vec![None])
+}
+
+/// Returns the interrupts of a device or, if it has none, of the device it is attached to.
+fn interrupts_of_directory(root: &Root, directory: &str) -> Result<Option<BTreeSet<u32>>, Error> {
+    for levels in ["", "/..", "/../.."] {
+        if let Some(names) = root.entries(&format!("{directory}{levels}/msi_irqs"))? {
+            return Ok(Some(
+                names.iter().filter_map(|it| it.parse().ok()).collect(),
+            ));
         }
     }
     Ok(None)
@@ -105,7 +155,10 @@ fn of_directory(root: &Root, directory: &str) -> Result<Option<NodeId>, Error> {
 mod tests {
     use model::NodeId;
 
-    use super::{STACKED_MAX, of_block_device, of_file, of_network_device, of_pci_device};
+    use super::{
+        STACKED_MAX, interrupts_of_device_number, interrupts_of_pci_device, of_block_device,
+        of_file, of_network_device, of_pci_device,
+    };
     use crate::Root;
 
     #[test]
@@ -130,6 +183,31 @@ mod tests {
         assert_eq!(node("8:0"), Some(NodeId(1)));
         assert_eq!(node("253:0"), Some(NodeId(1)));
         assert_eq!(node("253:1"), None);
+    }
+
+    #[test]
+    fn interrupts_are_those_of_the_disks_and_of_what_they_are_attached_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let make = |path: &str| {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "msix\n").unwrap();
+        };
+        make("sys/dev/block/8:0/device/msi_irqs/36");
+        std::fs::create_dir_all(directory.path().join("sys/dev/block/8:0/sda1")).unwrap();
+        make("sys/dev/block/253:0/slaves/sda/device/msi_irqs/36");
+        make("sys/dev/block/253:0/slaves/sdb/device/msi_irqs/38");
+        make("sys/dev/block/253:0/slaves/sdb/device/msi_irqs/x");
+        make("sys/dev/block/253:1/size");
+        make("sys/bus/pci/devices/0000:3b:00.0/msi_irqs/40");
+        let root = Root::at(directory.path()).unwrap();
+        let of = |minor| interrupts_of_device_number(&root, minor).unwrap();
+        assert_eq!(of((8, 0)), [36].into());
+        assert_eq!(of((253, 0)), [36, 38].into());
+        assert!(of((253, 1)).is_empty());
+        interrupts_of_device_number(&root, (9, 9)).unwrap_err();
+        let of_pci = interrupts_of_pci_device(&root, "0000:3b:00.0").unwrap();
+        assert_eq!(of_pci, [40].into());
     }
 
     #[test]

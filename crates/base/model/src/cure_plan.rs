@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Coverage, Finding, Reading};
+use crate::{Coverage, CpuSet, Finding, Reading};
 
 /// What the doctor says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,8 +27,13 @@ pub struct Diagnosis {
 /// One cure, what it is expected to give, and how to follow it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CurePlan {
-    /// Where the memory goes, in the words of `numalab move --to`.
+    /// Where the memory goes, in the words of `numalab move --to`, or the CPUs, in those of
+    /// `numalab try --to`.
     pub cure: String,
+    /// The CPUs that all threads get; `None` if the cure leaves them theirs, as in documents of
+    /// older versions.
+    #[serde(default)]
+    pub cpus: Option<CpusOfCure>,
     /// Whether all memory of the target goes there; else its shared memory alone.
     pub moves_private_memory: bool,
     /// Bytes that are on another node than they would be.
@@ -78,11 +83,38 @@ impl CurePlan {
     }
 }
 
+/// The CPUs that a cure leaves to a target, and what it used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpusOfCure {
+    /// The CPUs.
+    pub cpus: CpuSet,
+    /// Number of CPUs that it may use now.
+    pub of: usize,
+    /// CPUs that it used, on average since its first process started or in the last second,
+    /// whichever is more; `None` where that is unknown.
+    pub used: Option<f64>,
+}
+
+impl CpusOfCure {
+    /// Whether what it used fits; what is unknown does not.
+    pub fn fits(&self) -> bool {
+        self.used.is_some_and(|used| used <= self.cpus.len() as f64)
+    }
+
+    /// Whether it has fewer CPUs then.
+    pub fn takes_some_away(&self) -> bool {
+        self.of > self.cpus.len()
+    }
+}
+
 /// A cure that was not chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OtherCure {
-    /// Where the memory would go, in the words of `numalab move --to`.
+    /// The cure, in the words of the plan's.
     pub cure: String,
+    /// The CPUs that all threads would get.
+    #[serde(default)]
+    pub cpus: Option<CpusOfCure>,
     /// The memory as it would put it.
     pub after: MemoryFigures,
 }
@@ -101,6 +133,10 @@ pub struct MemoryFigures {
     /// of older versions.
     #[serde(default)]
     pub latency_ns: Option<f64>,
+    /// The largest part of the accesses that a node's memory has, as a multiple of its part of the
+    /// bandwidth; `None` where bandwidths are not known, and in documents of older versions.
+    #[serde(default)]
+    pub busiest_load: Option<f64>,
 }
 
 impl MemoryFigures {
@@ -117,8 +153,11 @@ impl MemoryFigures {
 /// Whether a cure is in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CureInForce {
-    /// Where the memory was to go, in the words of `numalab move --to`.
+    /// The cure, in the words of the plan's.
     pub cure: String,
+    /// Whether all threads run on the CPUs that the cure names; `None` if it names none.
+    #[serde(default)]
+    pub threads_are_there: Option<bool>,
     /// The memory as it lies now.
     pub now: MemoryFigures,
     /// The memory as the cure puts it.
@@ -132,6 +171,6 @@ pub struct CureInForce {
 impl CureInForce {
     /// Whether it is in force, for memory that exists and for memory that comes later.
     pub fn holds(&self) -> bool {
-        self.is_there && self.later.is_empty()
+        self.is_there && self.threads_are_there != Some(false) && self.later.is_empty()
     }
 }

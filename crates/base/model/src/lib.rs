@@ -60,7 +60,9 @@ pub use caches::{
 };
 pub use command_work::{Between, CommandServer, CommandWork, NumberPlace};
 pub use counted::{counted, cpu_words, node_words};
-pub use cure_plan::{CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure, PlanFile};
+pub use cure_plan::{
+    CpusOfCure, CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure, PlanFile,
+};
 pub use emulated_cost::EmulatedCost;
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};

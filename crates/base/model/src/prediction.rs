@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{MemoryFigures, NodeId};
+use crate::{CpusOfCure, MemoryFigures, NodeId};
 
 /// What placements would mean.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -26,6 +26,8 @@ pub struct PredictedPlacement {
     pub placement: String,
     /// Whether private memory stays where it is, as with `numalab move --shared`.
     pub is_shared_only: bool,
+    /// The CPUs that all threads get; `None` if it leaves them theirs.
+    pub cpus: Option<CpusOfCure>,
     /// Bytes that leave their node.
     pub bytes_to_move: u64,
     /// The memory as it would lie.

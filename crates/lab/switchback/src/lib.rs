@@ -12,7 +12,6 @@ mod noise;
 mod own_counters;
 mod sample;
 mod session;
-mod tried;
 mod watched;
 mod window;
 
@@ -22,7 +21,8 @@ pub use live::{Foreseen, Live, Scene, foresee};
 pub use load::{Load, judge_by};
 pub use noise::{Noise, lead_in_s, noise};
 pub use own_counters::{command, file};
+/// A placement that is tried.
+pub use placement::TargetPlacement as Tried;
 pub use sample::{Halt, Sample, Subject, observe};
 pub use session::{Course, Outcome, session};
-pub use tried::Tried;
 pub use watched::Watched;

@@ -29,6 +29,7 @@ mod far_program_text;
 mod few_huge_pages;
 mod firmware_interleaving;
 mod flat_latency;
+mod free_memory_movable;
 mod hidden_hop;
 mod huge_pages_short_on_bound_node;
 mod huge_pages_taken;
@@ -37,6 +38,7 @@ mod huge_pages_unused;
 mod incomplete_data;
 mod instances_unplaced;
 mod interleave_not_honoured;
+mod interrupts_far;
 mod io_threads_far;
 mod io_threads_share_cpus;
 mod local_not_nearest;
@@ -46,6 +48,7 @@ mod mariadb_pool_larger_than_node;
 mod mariadb_pool_on_one_node;
 mod masks_disagree;
 mod memory_far;
+mod memory_modules_uneven;
 mod memory_only_node_used;
 mod memory_skew;
 mod memory_taken;
@@ -100,6 +103,7 @@ pub const FINDINGS: &[Row] = &[
     numa_off::ROW,
     firmware_interleaving::ROW,
     node_nearly_full::ROW,
+    free_memory_movable::ROW,
     allocations_elsewhere::ROW,
     hidden_hop::ROW,
     overstated::ROW,
@@ -114,6 +118,7 @@ pub const FINDINGS: &[Row] = &[
     unsteady::ROW,
     not_fit::ROW,
     devices_far::ROW,
+    interrupts_far::ROW,
     devices_on_one_node::ROW,
     numa_balancing::ROW,
     balancing_in_vain::ROW,
@@ -133,6 +138,7 @@ pub const FINDINGS: &[Row] = &[
     snapshots_copy_huge_pages::ROW,
     far_memory::ROW,
     cpus_without_memory::ROW,
+    memory_modules_uneven::ROW,
     cpuset_forbids::ROW,
     few_huge_pages::ROW,
 ];

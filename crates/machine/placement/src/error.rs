@@ -31,6 +31,14 @@ pub enum Error {
         /// Those that it has.
         reached: CpuSet,
     },
+    /// A placement that this machine cannot have.
+    #[error("{placement}: {reason}")]
+    Impossible {
+        /// The placement.
+        placement: String,
+        /// Why.
+        reason: String,
+    },
     /// No processor group can be created here.
     #[error("cannot use processor groups: {reason}")]
     NoGroups {

@@ -20,6 +20,7 @@ pub mod memory_limit;
 pub mod mount_policy;
 pub mod pool_reservations;
 pub mod pools;
+mod target_placement;
 pub mod thread_cpus;
 
 pub use apply::{allocate_mapping, apply_to_this_process};
@@ -27,3 +28,4 @@ pub use changes::CHANGES;
 pub use contradictions::{contradictions, own_memory_contradictions, placement_contradictions};
 pub use destination::{Destination, Pattern};
 pub use error::Error;
+pub use target_placement::{Cpus, TargetPlacement};

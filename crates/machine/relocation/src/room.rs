@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linux::{Root, sysfs_nodes};
+use linux::{Root, proc_zoneinfo, sysfs_nodes};
 use model::{ByteSize, NodeId, Topology};
 
 use super::error::MoveError;
@@ -66,7 +66,16 @@ pub fn small_room(root: &Root, node: NodeId) -> Result<Option<u64>, linux::Error
     let cache = meminfo.file_cache_bytes.unwrap_or(0);
     let room = meminfo.free_bytes.map(|free| free.saturating_add(cache));
     let kept = meminfo.total_bytes.unwrap_or(0) / KEPT_SHARE;
-    Ok(room.map(|room| room.saturating_sub(kept)))
+    let room = room.map(|room| room.saturating_sub(kept));
+    // What is free may be in zones that the kernel keeps for old devices.
+    let zones = proc_zoneinfo::read(root)?;
+    let zones: Vec<_> = zones.iter().filter(|zone| zone.node == node).collect();
+    if zones.is_empty() {
+        return Ok(room);
+    }
+    let pages = zones.iter().map(|zone| zone.usable()).sum::<u64>();
+    let usable = pages.saturating_mul(linux::process::page_bytes());
+    Ok(room.map(|room| room.min(usable.saturating_add(cache))))
 }
 
 fn huge_room(topology: &Topology, node: NodeId, page_bytes: u64) -> u64 {

@@ -172,7 +172,7 @@ mod tests {
             node: NodeId(node),
             start,
             frames,
-            low: 0,
+            ..Zone::default()
         }
     }
 

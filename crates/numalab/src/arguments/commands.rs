@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::exit::ExitCode;
-use placement::Destination;
+use placement::TargetPlacement;
 
 use crate::arguments::memory::{BandwidthArguments, LatencyArguments};
 use crate::arguments::placement::{BindArguments, GroupArguments};
@@ -305,12 +305,13 @@ pub(crate) struct DoctorArguments {
     /// Exit with code 6 if it is not.
     #[arg(long, value_name = "CURE|FILE", requires = "target")]
     #[arg(value_parser = crate::moving::plan_file::cure)]
-    pub verify: Option<Destination>,
+    pub verify: Option<TargetPlacement>,
     /// After showing the plan, do what it says to do now; `numalab undo` takes it back. What is for
-    /// good is left to you.
-    #[arg(long, requires = "target")]
+    /// good is left to you. With a cure, such as the one that comes second, plan that one.
+    #[arg(long, value_name = "CURE", requires = "target")]
+    #[arg(num_args = 0..=1, require_equals = true)]
     #[arg(conflicts_with_all = ["root", "json", "fail_on", "verify"])]
-    pub apply: bool,
+    pub apply: Option<Option<TargetPlacement>>,
     /// Also write the files that make the plan so for good (drop-ins of the server's units) below
     /// this directory, with the plan beside them; nothing else is changed.
     #[arg(

@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use judgement::doctor::{DoctorInput, PostgresSettings};
-use judgement::plan::{diagnose, in_force, measure_rate};
+use judgement::plan::{diagnose, diagnose_for, in_force, measure_rate};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{Diagnosis, Finding, Residency, Severity, Topology};
+use model::{CpuSet, Diagnosis, Finding, Residency, Severity, Topology};
 use pasted::Paste;
+use placement::{TargetPlacement, thread_cpus};
 use postgresql::Places;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
@@ -20,8 +21,9 @@ use crate::capture::MachineRoot;
 use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::table::databases;
 use crate::failure::Failure;
+use crate::files::state_folder::StateFolder;
 use crate::measuring::machine;
-use crate::measuring::measured_latencies::take_latencies;
+use crate::measuring::measured_memory::take_measured;
 use crate::moving::plan_file;
 use crate::output;
 use crate::pasted::PastedMachine;
@@ -32,16 +34,12 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         [] => look(arguments)?,
         files => look_at_texts(files)?,
     };
-    diagnosis.in_force = arguments
-        .verify
-        .as_ref()
-        .and_then(|cure| in_force(&input, cure));
-    if let (Some(cure), None) = (&arguments.verify, &diagnosis.in_force) {
-        let why = format!(
-            "{cure} cannot be verified: this takes near-cpus, or interleave over nodes with \
-             memory, and a target whose CPUs are known"
-        );
-        return Err(Failure::new(ExitCode::Usage, why));
+    if let Some(cure) = &arguments.verify {
+        let verified = in_force(&input, cure).map_err(|why| {
+            let message = format!("{cure} cannot be verified: {why}");
+            Failure::new(ExitCode::Usage, message)
+        })?;
+        diagnosis.in_force = Some(verified);
     }
     let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
     if arguments.json {
@@ -59,8 +57,8 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.emit {
         plan_file::emit(folder, &diagnosis)?;
     }
-    if let (true, Some(target)) = (arguments.apply, &arguments.target) {
-        return apply(target, &diagnosis);
+    if let (Some(asked), Some(target)) = (&arguments.apply, &arguments.target) {
+        return apply(target, asked.as_ref(), &diagnosis);
     }
     if let Some(verified) = diagnosis.in_force.as_ref().filter(|it| !it.holds()) {
         let why = format!("{} is not in force", verified.cure);
@@ -108,10 +106,11 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
         }
     }
     if root.is_live() {
-        take_latencies(&mut input);
+        take_measured(&mut input);
     }
     measure_rate(root, &mut input);
-    let diagnosis = diagnose(&input);
+    let asked = arguments.apply.as_ref().and_then(Option::as_ref);
+    let diagnosis = diagnose_for(&input, asked);
     Ok((input, diagnosis))
 }
 
@@ -209,16 +208,50 @@ fn inspect_pasted(
     Ok(Some(residency))
 }
 
-/// Moves memory as the plan says. Whether it still fits is checked again by the move itself.
-fn apply(target: &str, diagnosis: &Diagnosis) -> Result<(), Failure> {
+/// Moves memory, or binds threads, as the plan says. Whether memory still fits is checked again by
+/// the move itself.
+fn apply(
+    target: &str,
+    asked: Option<&TargetPlacement>,
+    diagnosis: &Diagnosis,
+) -> Result<(), Failure> {
     let Some(plan) = &diagnosis.plan else {
-        output::talk("there is no plan: nothing is moved");
-        return Ok(());
+        let Some(cure) = asked else {
+            output::talk("there is no plan: nothing is moved");
+            return Ok(());
+        };
+        let message = format!("{cure} is no cure of {target} now: nothing is changed");
+        return Err(Failure::new(ExitCode::Usage, message).advise(format!(
+            "`numalab doctor {target}` shows its plan, `numalab predict {target} --to {cure}` what \
+             this would give"
+        )));
     };
+    if let Some(cure) = &plan.cpus {
+        return bind(target, &cure.cpus);
+    }
     let to = plan.cure.parse();
     let to = to.map_err(|why: String| Failure::new(ExitCode::Bug, why))?;
     let is_shared_only = !plan.moves_private_memory;
     relocate::run(&MoveArguments::of_plan(target, to, is_shared_only))
+}
+
+/// Binds every thread of the target, through the journal.
+fn bind(target: &str, cpus: &CpuSet) -> Result<(), Failure> {
+    let root = Root::live();
+    let named = target::of(&root, target)?;
+    let members = instances::find(&root, &named)?;
+    let processes: Vec<_> = members.into_iter().map(|it| it.stat).collect();
+    let journal = StateFolder::from_environment()?.journal();
+    let bound = thread_cpus::bind(&root, &journal, target, &processes, cpus);
+    bound.map_err(|error| match error.is_permission() {
+        true => Failure::from(error)
+            .advise("CAP_SYS_NICE is needed to set the CPUs of other users' threads"),
+        false => error.into(),
+    })?;
+    output::talk(&format!(
+        "all threads of {target} are bound to CPUs {cpus}; `numalab undo` takes it back"
+    ));
+    Ok(())
 }
 
 /// Asks the server of a target that was named by its process, name, unit or group, if it has one: a

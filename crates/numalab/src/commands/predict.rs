@@ -8,14 +8,14 @@ use judgement::plan::{Wish, predict};
 use linux::proc_stat;
 use model::Topology;
 use model::exit::ExitCode;
+use placement::TargetPlacement;
 use residency::Options;
-use switchback::Tried;
 
 use crate::arguments::target;
 use crate::capture::MachineRoot;
 use crate::failure::Failure;
 use crate::measuring::machine;
-use crate::measuring::measured_latencies::take_latencies;
+use crate::measuring::measured_memory::take_measured;
 use crate::output;
 
 /// Options of `numalab predict`.
@@ -28,7 +28,7 @@ pub(crate) struct PredictArguments {
     /// cpus:0-3, nodes:0,1, two of them as in nodes:1+near-cpus, or current. May be repeated
     /// [default: those that the doctor's plan chooses from].
     #[arg(long, value_name = "PLACEMENT")]
-    pub to: Vec<Tried>,
+    pub to: Vec<TargetPlacement>,
     /// Leave private memory where it is, as `numalab move --shared`.
     #[arg(long, requires = "to")]
     pub shared: bool,
@@ -53,14 +53,14 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<(), Failure> {
     let wishes: Vec<Wish> = arguments
         .to
         .iter()
-        .map(|tried| wish(tried, &topology, arguments.shared))
+        .map(|placement| wish(placement, &topology, arguments.shared))
         .collect::<Result<_, _>>()?;
     let residency = residency::inspect(root, &target, &topology, &Options::default())?;
     let gaps = residency.gaps.clone();
     let pids: Vec<u32> = residency.processes.iter().map(|it| it.pid).collect();
     let mut input = DoctorInput::read(root, topology, Some(residency))?;
     if root.is_live() {
-        take_latencies(&mut input);
+        take_measured(&mut input);
     }
     let mut prediction = predict(&input, &wishes).map_err(|why| {
         let has_ended = pids.iter().all(|pid| proc_stat::read(root, *pid).is_err());
@@ -84,11 +84,15 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<(), Failure> {
     }
 }
 
-fn wish(tried: &Tried, topology: &Topology, is_shared_only: bool) -> Result<Wish, Failure> {
+fn wish(
+    placement: &TargetPlacement,
+    topology: &Topology,
+    is_shared_only: bool,
+) -> Result<Wish, Failure> {
     Ok(Wish {
-        name: tried.to_string(),
-        cpus: tried.cpus_on(topology)?,
-        is_shared_only: is_shared_only && tried.memory.is_some(),
-        memory: tried.memory.clone(),
+        name: placement.to_string(),
+        cpus: placement.cpus_on(topology)?,
+        is_shared_only: is_shared_only && placement.memory.is_some(),
+        memory: placement.memory.clone(),
     })
 }

@@ -7,7 +7,7 @@ pub(crate) mod fitness;
 pub(crate) mod host;
 pub(crate) mod latency_file;
 pub(crate) mod machine;
-pub(crate) mod measured_latencies;
+pub(crate) mod measured_memory;
 pub(crate) mod memory_plans;
 pub(crate) mod memory_runs;
 pub(crate) mod newest_run;

@@ -9,7 +9,7 @@ use linux::plain_file;
 use linux::private_folder::PrivateFolder;
 use model::Diagnosis;
 use model::exit::ExitCode;
-use placement::Destination;
+use placement::TargetPlacement;
 
 use crate::failure::Failure;
 use crate::output;
@@ -67,16 +67,16 @@ fn make_parent(file: &Path, top: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When this names no cure, and no plain file with one.
-pub(crate) fn cure(text: &str) -> Result<Destination, String> {
+pub(crate) fn cure(text: &str) -> Result<TargetPlacement, String> {
     text.parse().or_else(|not_a_cure: String| {
         let read = plain_file::read_start(Path::new(text), BYTES_MAX);
         let read = read.map_err(|cause| format!("cannot read {text}: {cause}"))?;
         let plan = read.ok_or_else(|| format!("{not_a_cure}; nor is there a file of this name"))?;
         let cure = plan.lines().find_map(|line| {
-            let (_, cure) = line.strip_prefix("plan: move ")?.rsplit_once(" to ")?;
+            let (_, cure) = line.strip_prefix("plan: ")?.rsplit_once(" to ")?;
             cure.parse().ok()
         });
-        cure.ok_or_else(|| format!("it has no line \"plan: move … to CURE\", as {PLAN} has"))
+        cure.ok_or_else(|| format!("it has no line \"plan: … to CURE\", as {PLAN} has"))
     })
 }
 
@@ -110,12 +110,14 @@ mod tests {
             std::fs::write(&file, text).unwrap();
             cure(file.to_str().unwrap())
         };
-        assert_eq!(cure("near-cpus").unwrap(), Destination::NearCpus);
+        assert_eq!(cure("near-cpus").unwrap().to_string(), "near-cpus");
         let plan = "plan: move 8 GiB of shared memory to interleave=0-1\n  now  numalab\n";
         let cured = read(plan).unwrap();
         assert_eq!(cured.to_string(), "interleave=0-1");
+        let cured = read("plan: bind all threads to nodes:1\n").unwrap();
+        assert_eq!(cured.to_string(), "nodes:1");
         let refused = read("plan: nothing\n").unwrap_err();
-        assert!(refused.contains("plan: move … to CURE"), "{refused}");
+        assert!(refused.contains("plan: … to CURE"), "{refused}");
         let refused = cure(folder.path().to_str().unwrap()).unwrap_err();
         assert!(refused.contains("not a regular file"), "{refused}");
         let refused = cure("far-cpus").unwrap_err();

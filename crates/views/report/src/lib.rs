@@ -17,7 +17,7 @@ mod verdict_words;
 
 pub use comparison::text::{CompareDocument, LicencesCompared, compare_document, comparison_text};
 pub use comparison::view::{ComparedRun, ComparisonView, PairView, comparison_view};
-pub use diagnosis::cure_plan_text::{cure_plan_text, gain_of_plan};
+pub use diagnosis::cure_plan_text::{cpus_of_plan, cure_plan_text, gain_of_plan};
 pub use diagnosis::doctor_text::doctor_text;
 pub use diagnosis::findings_text::finding_line;
 pub use documents::{

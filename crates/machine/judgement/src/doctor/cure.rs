@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{NodeSet, PlanFile, SegmentKind, shell_word};
+use model::{CpuSet, NodeSet, PlanFile, SegmentKind, shell_word};
 
 use super::input::DoctorInput;
 
@@ -26,8 +26,7 @@ pub(crate) fn spread_at_restart(
         lines.push("# innodb_numa_interleave = ON in its configuration, and restart it".to_owned());
     } else if has(false) || has_private {
         lines.push("# restart the server interleaved (with its private memory):".to_owned());
-        let words = format!("--interleave={nodes}");
-        lines.extend(restarted_with(input, "interleave", Some(nodes), &words));
+        lines.extend(Start::interleaved(nodes).lines(input));
     }
     lines
 }
@@ -42,9 +41,7 @@ pub(crate) fn files_of_spreading(
     match is_mariadb(input) {
         // Where its configuration is differs by distribution: what to write is among the lines.
         true => Vec::new(),
-        false if has_private || has_anonymous() => {
-            files_at_restart(input, "interleave", Some(nodes))
-        }
+        false if has_private || has_anonymous() => Start::interleaved(nodes).files(input),
         false => Vec::new(),
     }
 }
@@ -54,51 +51,91 @@ fn is_mariadb(input: &DoctorInput) -> bool {
     settings.is_some_and(|it| it.value("innodb_buffer_pool_size").is_some())
 }
 
-/// How the server is started with another policy: by its units, if it has any.
-pub(crate) fn restarted_with(
-    input: &DoctorInput,
-    policy: &str,
-    nodes: Option<&NodeSet>,
-    numactl: &str,
-) -> Vec<String> {
-    let units: BTreeSet<&String> = input.units.values().collect();
-    let mut lines: Vec<String> = match units.is_empty() {
-        true => vec![
-            format!("numactl {numactl} COMMAND"),
-            "# with COMMAND as it was started, without another numactl before it".to_owned(),
-        ],
-        false => units
-            .into_iter()
-            .flat_map(|unit| drop_in(unit, policy, nodes))
-            .collect(),
-    };
-    // What others wrote is one word here, also for a shell that knows no remarks.
-    lines.extend(input.placed_by.iter().map(|by| {
-        let (value, source) = (shell_word(&by.value), shell_word(&by.source));
-        match by.value.starts_with("Exec") {
-            true => format!(
-                "# its command wins over that: take the placement out of {value} in {source}"
-            ),
-            false => format!("# placed by {source}: {value}"),
-        }
-    }));
-    lines
+/// How a server is started with another placement.
+pub(crate) struct Start {
+    /// In its units.
+    settings: Vec<String>,
+    /// Before its command, where it has none.
+    numactl: String,
 }
 
-/// The files that say the same: drop-ins of its units.
-pub(crate) fn files_at_restart(
-    input: &DoctorInput,
-    policy: &str,
-    nodes: Option<&NodeSet>,
-) -> Vec<PlanFile> {
-    let units: BTreeSet<&String> = input.units.values().collect();
-    let mask = nodes.map_or_else(String::new, |nodes| format!("NUMAMask={nodes}\n"));
-    let file = |unit: &String| PlanFile {
-        path: drop_in_path(unit),
-        text: format!("[Service]\nNUMAPolicy={policy}\n{mask}"),
-        then: restart(unit),
-    };
-    units.into_iter().map(file).collect()
+impl Start {
+    /// Its memory interleaved.
+    pub(crate) fn interleaved(nodes: &NodeSet) -> Self {
+        Start {
+            settings: vec![
+                "NUMAPolicy=interleave".to_owned(),
+                format!("NUMAMask={nodes}"),
+            ],
+            numactl: format!("--interleave={nodes}"),
+        }
+    }
+
+    /// Its memory near its CPUs.
+    pub(crate) fn near_cpus() -> Self {
+        Start {
+            settings: vec!["NUMAPolicy=local".to_owned()],
+            numactl: "--localalloc".to_owned(),
+        }
+    }
+
+    /// On these CPUs. Without the empty one, `CPUAffinity=` adds to what other files say
+    /// (systemd.exec(5)).
+    pub(crate) fn on_cpus(cpus: &CpuSet) -> Self {
+        Start {
+            settings: vec!["CPUAffinity=".to_owned(), format!("CPUAffinity={cpus}")],
+            numactl: format!("--physcpubind={cpus}"),
+        }
+    }
+
+    /// The commands: by its units, if it has any.
+    pub(crate) fn lines(&self, input: &DoctorInput) -> Vec<String> {
+        let units: BTreeSet<&String> = input.units.values().collect();
+        let mut lines: Vec<String> = match units.is_empty() {
+            true => vec![
+                format!("numactl {} COMMAND", self.numactl),
+                "# with COMMAND as it was started, without another numactl before it".to_owned(),
+            ],
+            false => units
+                .into_iter()
+                .flat_map(|unit| self.drop_in(unit))
+                .collect(),
+        };
+        // What others wrote is one word here, also for a shell that knows no remarks.
+        lines.extend(input.placed_by.iter().map(|by| {
+            let (value, source) = (shell_word(&by.value), shell_word(&by.source));
+            match by.value.starts_with("Exec") {
+                true => format!(
+                    "# its command wins over that: take the placement out of {value} in {source}"
+                ),
+                false => format!("# placed by {source}: {value}"),
+            }
+        }));
+        lines
+    }
+
+    /// The files that say the same: drop-ins of its units.
+    pub(crate) fn files(&self, input: &DoctorInput) -> Vec<PlanFile> {
+        let units: BTreeSet<&String> = input.units.values().collect();
+        let file = |unit: &String| PlanFile {
+            path: drop_in_path(unit),
+            text: format!("[Service]\n{}\n", self.settings.join("\n")),
+            then: restart(unit),
+        };
+        units.into_iter().map(file).collect()
+    }
+
+    /// Gives a unit these settings, and restarts it.
+    fn drop_in(&self, unit: &str) -> [String; 3] {
+        let file = drop_in_path(unit);
+        let folder = file.trim_end_matches("/zz-numa.conf");
+        let settings = self.settings.join("\\n");
+        [
+            format!("mkdir -p {}", shell_word(folder)),
+            format!("printf '[Service]\\n{settings}\\n' >{}", shell_word(&file)),
+            restart(unit),
+        ]
+    }
 }
 
 /// The last drop-in by name wins, whatever its folder (systemd.unit(5)).
@@ -109,19 +146,4 @@ fn drop_in_path(unit: &str) -> String {
 fn restart(unit: &str) -> String {
     let unit = shell_word(unit);
     format!("systemctl daemon-reload && systemctl restart {unit}")
-}
-
-/// Gives a unit this policy, and restarts it.
-fn drop_in(unit: &str, policy: &str, nodes: Option<&NodeSet>) -> [String; 3] {
-    let mask = nodes.map_or_else(String::new, |nodes| format!("NUMAMask={nodes}\\n"));
-    let file = drop_in_path(unit);
-    let folder = file.trim_end_matches("/zz-numa.conf");
-    [
-        format!("mkdir -p {}", shell_word(folder)),
-        format!(
-            "printf '[Service]\\nNUMAPolicy={policy}\\n{mask}' >{}",
-            shell_word(&file)
-        ),
-        restart(unit),
-    ]
 }

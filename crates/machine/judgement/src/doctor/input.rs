@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use linux::memory_modules::{self, MemorySlot};
 use linux::node_numastat::{self, Numastat};
 use linux::proc_sched::{self, Balanced};
-use linux::{Root, proc_stat, proc_status};
+use linux::proc_zoneinfo::{self, Zone};
+use linux::{Root, cpuset_cpus, proc_stat, proc_status, sysfs_nodes};
 use model::{
-    Fact, GivenCpus, MemoryMoment, NodeId, NodeMatrix, NodeSet, PoolMoment, Residency,
-    SegmentResidency, ServerSettings, Topology, shell_word,
+    CpuSet, Fact, GivenCpus, MemoryMoment, Node, NodeId, NodeMatrix, NodeSet, PoolMoment,
+    Residency, SegmentResidency, ServerSettings, Topology, shell_word,
 };
 
+use super::devices::UsedDevice;
 use super::memory::shared;
-use super::{devices, placed_by};
+use super::{cpus_used, devices, placed_by};
 use placement::evidence::policy_of_process;
 use relocation::MoveRate;
 
@@ -44,13 +47,18 @@ pub struct DoctorInput {
     pub residency: Option<Residency>,
     /// The servers of the target, or of the machine, if there are several: the memory of each.
     pub instances: Vec<Residency>,
-    /// Devices that the target uses, with their node: the disks of the directories in which its
-    /// processes work, and network devices that are up.
-    pub devices: BTreeMap<String, NodeId>,
+    /// Devices that the target uses: the disks of the directories in which its processes work, and
+    /// network devices that are up.
+    pub devices: BTreeMap<String, UsedDevice>,
     /// Allocation counters since boot, by node.
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.
     pub cpusets: BTreeMap<u32, String>,
+    /// The CPUs that its cpuset allows to each process, where they are known.
+    pub cpuset_cpus: BTreeMap<u32, CpuSet>,
+    /// CPUs that the target used, on average since its first process started or in a moment of now,
+    /// whichever is more; `None` where that is unknown.
+    pub cpus_used: Option<f64>,
     /// The memory policies of the postmaster of a PostgreSQL server and of the process with most
     /// private memory, in the kernel's words.
     pub policies: BTreeMap<u32, String>,
@@ -60,6 +68,13 @@ pub struct DoctorInput {
     pub placed_by: Vec<Fact>,
     /// Room for small pages on each node: free memory, and file cache, which the kernel gives up.
     pub room: BTreeMap<NodeId, u64>,
+    /// File cache on each node, which the kernel gives up on demand.
+    pub file_cache: BTreeMap<NodeId, u64>,
+    /// The zones of the nodes; none where the kernel does not show them.
+    pub zones: Vec<Zone>,
+    /// Slots for memory modules by firmware's table; `None` where it may not be read, and in a
+    /// virtual machine, whose slots are made up.
+    pub memory_slots: Option<Vec<MemorySlot>>,
     /// Whether this is another machine, of which a capture tells.
     pub is_captured: bool,
     /// Whether the caller is root.
@@ -84,6 +99,10 @@ pub struct DoctorInput {
     pub latencies: NodeMatrix,
     /// What measured them: a stored run, or what a text shows.
     pub latencies_by: String,
+    /// Bandwidths of the nodes' memory that were measured on this machine, as weights.
+    pub bandwidth_weights: Vec<(NodeId, u64)>,
+    /// The stored run that measured them.
+    pub bandwidths_by: String,
 }
 
 impl DoctorInput {
@@ -105,9 +124,15 @@ impl DoctorInput {
             if let Some(found) = node_numastat::read(root, node.id)? {
                 input.allocations.insert(node.id, found);
             }
+            let cache = sysfs_nodes::meminfo(root, node.id)?.and_then(|it| it.file_cache_bytes);
+            input.file_cache.extend(cache.map(|bytes| (node.id, bytes)));
             if let Some(room) = relocation::small_room(root, node.id)? {
                 input.room.insert(node.id, room);
             }
+        }
+        input.zones = proc_zoneinfo::read(root)?;
+        if topology.hypervisor.is_none() {
+            input.memory_slots = memory_modules::read(root)?.filter(|slots| !slots.is_empty());
         }
         let largest = residency.as_ref().and_then(largest);
         let processes = residency.iter().flat_map(|residency| &residency.processes);
@@ -116,6 +141,10 @@ impl DoctorInput {
         for process in residency.iter().flat_map(|residency| &residency.processes) {
             // A process that has ended by now needs no advice.
             if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
+                let cpus = cpuset_cpus::read(root, &directory).ok().flatten();
+                input
+                    .cpuset_cpus
+                    .extend(cpus.map(|cpus| (process.pid, cpus)));
                 let directory = format!("/{directory}");
                 input.cpusets.insert(process.pid, directory);
             }
@@ -134,6 +163,8 @@ impl DoctorInput {
             .flat_map(|pid| placed_by::of_ancestors(root, *pid));
         input.devices = devices::of_target(root, &topology, residency.as_ref());
         input.placed_by = of_units.chain(ancestors).collect();
+        let since_start = |it: &Residency| cpus_used::since_start(root, it);
+        input.cpus_used = residency.as_ref().and_then(since_start);
         input.topology = topology;
         input.residency = residency;
         Ok(input)
@@ -146,6 +177,15 @@ impl DoctorInput {
         {
             self.units.insert(pid, unit.to_owned());
         }
+    }
+
+    /// Looks for a second at how many CPUs the target uses now.
+    pub(crate) fn watch_cpus(&mut self, root: &Root) {
+        let now = self
+            .residency
+            .as_ref()
+            .map(|it| cpus_used::in_a_moment(root, it));
+        self.cpus_used = self.cpus_used.into_iter().chain(now).reduce(f64::max);
     }
 
     /// Takes the memory of several servers, and reads their units.
@@ -219,6 +259,16 @@ impl DoctorInput {
         }
         let file = format!("{directory}/cpuset.mems");
         vec![format!("echo {nodes} >{}", shell_word(&file))]
+    }
+
+    /// Free bytes of a node that ordinary programs get before the kernel reclaims any; `None` where
+    /// that is unknown.
+    pub(crate) fn usable_bytes(&self, node: &Node) -> Option<u64> {
+        let free = node.free_bytes?;
+        let zones = self.zones.iter().filter(|zone| zone.node == node.id);
+        let usable = zones.map(Zone::usable).reduce(u64::saturating_add);
+        let bytes = |pages: u64| pages.saturating_mul(linux::process::page_bytes());
+        Some(usable.map_or(free, |pages| free.min(bytes(pages))))
     }
 
     /// Bytes of the free huge pages of this size on a node; `None` where that is unknown.

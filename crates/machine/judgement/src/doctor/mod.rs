@@ -1,6 +1,7 @@
 //! What the doctor examines, and what its findings ([`crate::findings`]) share.
 
 pub(crate) mod cpu_lists;
+mod cpus_used;
 pub(crate) mod cure;
 mod devices;
 pub(crate) mod distances;
@@ -16,6 +17,9 @@ pub(crate) mod postgres_server;
 pub(crate) mod samples;
 pub(crate) mod sight;
 pub(crate) mod skew;
+pub(crate) mod slots;
 pub(crate) mod threads;
+pub(crate) mod uneven_nodes;
 
+pub use devices::UsedDevice;
 pub use input::{DoctorInput, PostgresSettings, ServerMemory};

@@ -56,6 +56,22 @@ pub(crate) fn free_memory(input: &DoctorInput) -> Seen {
     )
 }
 
+/// The zones of the nodes.
+pub(crate) fn zones(input: &DoctorInput) -> Seen {
+    or(!input.zones.is_empty(), "the zones of nodes")
+}
+
+/// Slots for memory modules.
+pub(crate) fn memory_slots(input: &DoctorInput) -> Seen {
+    match input.topology.hypervisor.is_some() {
+        true => Seen::OtherKind,
+        false => or(
+            input.memory_slots.is_some(),
+            "firmware's table of memory modules (root)",
+        ),
+    }
+}
+
 /// How much memory the nodes have.
 pub(crate) fn node_memory(input: &DoctorInput) -> Seen {
     let mut nodes = input.topology.nodes.iter();

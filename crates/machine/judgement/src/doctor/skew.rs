@@ -5,7 +5,9 @@ use model::{
 };
 use residency::shared_memory;
 
+use super::input::DoctorInput;
 use super::memory::{WORTH_BYTES, nodes_used, shared, source};
+use super::uneven_nodes::{bandwidth_shares, use_shares};
 use crate::found::{Found, fact};
 
 /// With this share or more on one node, memory is a Cyclops: "all the memory for the SGA was
@@ -15,6 +17,9 @@ const CYCLOPS_SHARE: f64 = 0.9;
 
 /// Memory is skewed when one node is this far from an even share towards all of it.
 const SKEW_PART: f64 = 1.0 / 3.0;
+
+/// Memory is in proportion to something if it is no more than so much above that.
+const IN_PROPORTION: f64 = 1.1;
 
 /// How evenly shared memory lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +91,15 @@ pub(crate) fn judge(residency: &Residency) -> Skew {
     } else {
         Skew::Even
     }
+}
+
+/// Whether so much of it belongs on this node: it has that part of the CPUs that use the memory, or
+/// of the bandwidth.
+pub(crate) fn is_in_proportion(input: &DoctorInput, node: NodeId, share: f64) -> bool {
+    let nodes = input.allowed_database_nodes();
+    let parts = [Some(use_shares(input)), bandwidth_shares(input, &nodes)];
+    let mut parts = parts.into_iter().flatten();
+    parts.any(|of| share <= IN_PROPORTION * of.get(&node).copied().unwrap_or(0.0))
 }
 
 /// Whether no process may run on this node, although all of their CPUs are known.

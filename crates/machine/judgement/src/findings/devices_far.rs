@@ -24,11 +24,12 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let used = nodes_used(residency);
     let knows_all = residency.processes.iter().all(|it| !it.cpus.is_empty());
     let devices = input.devices.iter();
-    let far: Vec<_> = devices.filter(|(_, node)| !used.contains(**node)).collect();
+    let known = devices.filter_map(|(name, device)| Some((name, device.node?)));
+    let far: Vec<_> = known.filter(|(_, node)| !used.contains(*node)).collect();
     if far.is_empty() || used.is_empty() || !knows_all {
         return None;
     }
-    let nodes: NodeSet = far.iter().map(|(_, node)| **node).collect();
+    let nodes: NodeSet = far.iter().map(|(_, node)| *node).collect();
     let names: Vec<_> = far
         .iter()
         .take(LISTED_MAX)
@@ -61,13 +62,18 @@ mod tests {
     use model::NodeId;
 
     use super::*;
+    use crate::doctor::UsedDevice;
     use crate::doctor::samples::target;
 
     #[test]
     fn a_disk_where_nobody_may_run_is_far() {
         let found = |cpus: &str, node: u32| {
             let mut input = target(&[(0, 100)], "default", "0-1", cpus);
-            input.devices = [("the disk of /data".to_owned(), NodeId(node))].into();
+            let device = UsedDevice {
+                node: Some(NodeId(node)),
+                ..UsedDevice::default()
+            };
+            input.devices = [("the disk of /data".to_owned(), device)].into();
             check(&input)
         };
         let far = found("0", 1).unwrap();

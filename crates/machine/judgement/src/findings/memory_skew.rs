@@ -3,7 +3,7 @@
 use model::{Residency, Severity};
 
 use super::row::{Check, Row};
-use crate::doctor::skew::{Skew, judge, lopsided};
+use crate::doctor::skew::{Skew, is_in_proportion, judge, lopsided};
 use crate::doctor::{DoctorInput, sight};
 use crate::found::Found;
 
@@ -27,11 +27,17 @@ fn check(residency: &Residency) -> Option<Found> {
 }
 
 fn of_target(input: &DoctorInput) -> Option<Found> {
-    check(input.residency.as_ref()?)
+    let residency = input.residency.as_ref()?;
+    match judge(residency) {
+        Skew::Skewed { node, share } if is_in_proportion(input, node, share) => None,
+        _ => check(residency),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::NodeId;
+
     use super::*;
     use crate::doctor::samples::target;
 
@@ -40,5 +46,12 @@ mod tests {
         assert!(of_target(&target(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());
         let even = target(&[(0, 50), (1, 50), (2, 50)], "default", "0-2", "0-1");
         assert!(of_target(&even).is_none());
+        // As much more as it has of the bandwidth.
+        let mut input = target(&[(0, 70), (1, 30)], "default", "0-1", "0-1");
+        assert!(of_target(&input).is_some());
+        input.bandwidth_weights = vec![(NodeId(0), 2), (NodeId(1), 1)];
+        assert!(of_target(&input).is_none());
+        input.bandwidth_weights = vec![(NodeId(0), 1), (NodeId(1), 1)];
+        assert!(of_target(&input).is_some());
     }
 }

@@ -22,9 +22,10 @@ const FULL_PERCENT: u64 = 2;
 const PLENTY_PERCENT: u64 = 20;
 
 fn check(input: &DoctorInput) -> Option<Found> {
-    let mut nodes = input.topology.nodes.iter();
-    let node = nodes.find(|node| is_below(node.free_bytes, node.memory_bytes, FULL_PERCENT))?;
-    of_own_pools(node).or_else(|| beside_another(node, input))
+    let is_full =
+        |node: &&Node| is_below(input.usable_bytes(node), node.memory_bytes, FULL_PERCENT);
+    let node = input.topology.nodes.iter().find(is_full)?;
+    of_own_pools(input, node).or_else(|| beside_another(input, node))
 }
 
 /// Whether these free bytes are less than so much of all bytes; `false` where one is unknown.
@@ -37,10 +38,25 @@ fn meminfo(node: NodeId) -> String {
     format!("/sys/devices/system/node/node{node}/meminfo")
 }
 
-/// What is said of each node: free memory of all memory.
-fn free_of(node: &Node) -> String {
+/// What is said of the node: free memory of all memory, and why programs do not get it.
+fn free_of(input: &DoctorInput, node: &Node) -> String {
     let [free, all] = [node.free_bytes, node.memory_bytes].map(|it| ByteSize(it.unwrap_or(0)));
-    format!("node {} has {free} free of {all}", node.id)
+    let mut words = format!("node {} has {free} free of {all}", node.id);
+    let is_kept = !is_below(node.free_bytes, node.memory_bytes, FULL_PERCENT);
+    if let Some(usable) = input.usable_bytes(node).filter(|_| is_kept) {
+        words += &format!(
+            ", but programs get {} of that: the rest is in zones of low addresses, which the \
+             kernel keeps for those who can use no others",
+            ByteSize(usable)
+        );
+    }
+    words
+}
+
+/// File cache of the node, if it is much of it.
+fn cache_of(input: &DoctorInput, node: &Node) -> Option<u64> {
+    let cache = input.file_cache.get(&node.id).copied();
+    cache.filter(|_| !is_below(cache, node.memory_bytes, PLENTY_PERCENT))
 }
 
 fn fact_of(node: &Node) -> Fact {
@@ -50,7 +66,7 @@ fn fact_of(node: &Node) -> Fact {
 
 /// Free huge pages of the node's own pools are what is missing: nothing but huge pages can use
 /// them.
-fn of_own_pools(node: &Node) -> Option<Found> {
+fn of_own_pools(input: &DoctorInput, node: &Node) -> Option<Found> {
     let free = |pool: &&NodeHugePages| pool.free.unwrap_or(0) > 0;
     let pools: Vec<&NodeHugePages> = node.huge_pages.iter().filter(free).collect();
     let bytes = |pool: &&NodeHugePages| pool.page_bytes.saturating_mul(pool.free.unwrap_or(0));
@@ -71,7 +87,7 @@ fn of_own_pools(node: &Node) -> Option<Found> {
     Some(Found {
         message: format!(
             "{}, because {} of it are free huge pages, which small pages cannot use",
-            free_of(node),
+            free_of(input, node),
             ByteSize(idle)
         ),
         evidence: [fact_of(node)].into_iter().chain(free).collect(),
@@ -81,38 +97,58 @@ fn of_own_pools(node: &Node) -> Option<Found> {
 }
 
 /// Another node where databases may have memory has plenty.
-fn beside_another(node: &Node, input: &DoctorInput) -> Option<Found> {
-    let usable = input.database_nodes();
+fn beside_another(input: &DoctorInput, node: &Node) -> Option<Found> {
+    let usable_nodes = input.database_nodes();
     let mut others = input.topology.nodes.iter();
     let other = others.find(|other| {
+        let usable = input.usable_bytes(other);
         other.id != node.id
-            && usable.contains(other.id)
-            && other.free_bytes.is_some()
+            && usable_nodes.contains(other.id)
+            && usable.is_some()
             && other.memory_bytes.is_some_and(|all| all > 0)
-            && !is_below(other.free_bytes, other.memory_bytes, PLENTY_PERCENT)
+            && !is_below(usable, other.memory_bytes, PLENTY_PERCENT)
     })?;
     let free = ByteSize(other.free_bytes.unwrap_or(0));
-    let id = node.id;
-    Some(Found {
-        message: format!("{}, node {} has {free} free", free_of(node), other.id),
+    let mut found = Found {
+        message: format!(
+            "{}, node {} has {free} free",
+            free_of(input, node),
+            other.id
+        ),
         evidence: vec![fact_of(node), fact_of(other)],
-        fix: vec![
-            format!(
-                "# show what uses memory on node {id} (the kernel frees file cache on demand):"
-            ),
-            format!(
-                "grep -E 'FilePages|Shmem|AnonPages|HugePages' {}",
-                meminfo(id)
-            ),
-            "# start programs bound to that node with --preferred or --interleave, not --membind"
-                .to_owned(),
-        ],
+        fix: vec![format!(
+            "# show what uses memory on node {} (the kernel frees file cache on demand):",
+            node.id
+        )],
         ..Found::default()
-    })
+    };
+    let grep = format!(
+        "grep -E 'FilePages|Shmem|AnonPages|HugePages' {}",
+        meminfo(node.id)
+    );
+    found.fix.push(grep);
+    let how = match cache_of(input, node) {
+        None => {
+            "# start programs bound to that node with --preferred or --interleave, not --membind"
+        }
+        Some(_) => {
+            "# for memory that is bound to that node, the kernel gives up cache at once; memory \
+             that is only preferred or local there goes to other nodes first"
+        }
+    };
+    found.fix.push(how.to_owned());
+    if let Some(bytes) = cache_of(input, node) {
+        let cache = ByteSize(bytes);
+        found.message += &format!("; {cache} of node {} are file cache", node.id);
+        let file = fact(meminfo(node.id), format!("file cache {cache}"));
+        found.evidence.insert(1, file);
+    }
+    Some(found)
 }
 
 #[cfg(test)]
 mod tests {
+    use linux::proc_zoneinfo::{Zone, ZoneKind};
     use model::CpuSet;
 
     use super::*;
@@ -131,6 +167,45 @@ mod tests {
         );
         it.topology.nodes[1].free_bytes = Some(1 << 30);
         assert!(check(&it).is_none());
+    }
+
+    #[test]
+    fn what_the_kernel_keeps_in_low_zones_is_not_free_for_programs() {
+        let mut it = machine(&[&[10, 21], &[21, 10]]);
+        it.topology.nodes[0].memory_bytes = Some(32 << 30);
+        it.topology.nodes[0].free_bytes = Some(2 << 30);
+        assert!(check(&it).is_none());
+        let pages = |mib: u64| (mib << 20) / linux::process::page_bytes();
+        let zone = |kind, free, kept| Zone {
+            kind,
+            free: pages(free),
+            kept: pages(kept),
+            ..Zone::default()
+        };
+        it.zones = vec![
+            zone(ZoneKind::OfDevices, 1948, 1900),
+            zone(ZoneKind::Normal, 100, 0),
+        ];
+        let expected = "node 0 has 2 GiB free of 32 GiB, but programs get 148 MiB of that: the \
+                        rest is in zones of low addresses, which the kernel keeps for those who \
+                        can use no others, node 1 has 50 GiB free";
+        assert_eq!(check(&it).unwrap().message, expected);
+        it.zones[1].free = pages(1000);
+        assert!(check(&it).is_none());
+    }
+
+    #[test]
+    fn file_cache_of_a_full_node_is_told() {
+        let mut it = machine(&[&[10, 21], &[21, 10]]);
+        it.topology.nodes[0].free_bytes = Some(1 << 30);
+        it.file_cache = [(NodeId(0), 10 << 30)].into();
+        let told = |it: &DoctorInput| {
+            let found = check(it).unwrap();
+            (found.message.contains("file cache"), found.evidence.len())
+        };
+        assert_eq!(told(&it), (false, 2));
+        it.file_cache = [(NodeId(0), 60 << 30)].into();
+        assert_eq!(told(&it), (true, 3));
     }
 
     #[test]

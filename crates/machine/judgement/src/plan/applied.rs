@@ -3,9 +3,13 @@
 use model::{BytesByNode, Layout as SharedLayout, NodeId, NodeSet, ProcessResidency, Residency};
 use placement::Destination;
 
-use super::candidates::Candidate;
-use super::patient::{Layout, Patient, Shares, shares};
+use super::candidate::Candidate;
+use super::candidates::more_by_page_size;
+use super::on_cpus::on_cpus;
+use super::patient::{Layout, Patient};
+use super::weights;
 use crate::doctor::DoctorInput;
+use crate::doctor::uneven_nodes::{Shares, cpu_shares, use_shares};
 
 /// Returns what the doctor would look at then.
 pub(crate) fn applied(
@@ -13,21 +17,25 @@ pub(crate) fn applied(
     patient: &Patient<'_>,
     candidate: &Candidate,
 ) -> DoctorInput {
-    let mut then = input.clone();
+    let mut then = match &candidate.cpus {
+        Some(cure) => on_cpus(input, &cure.cpus),
+        None => input.clone(),
+    };
+    take_room(&mut then, patient, &candidate.layout);
+    let by_all = use_shares(&then);
     let Some(residency) = &mut then.residency else {
         return then;
     };
-    let nodes = match &candidate.destination {
-        Destination::Interleave(Some(nodes)) => nodes.clone(),
-        _ => patient.nodes_used(),
-    };
-    place_shared(residency, &candidate.layout, &nodes);
+    if let Some(destination) = candidate.destination() {
+        let nodes = weights::nodes_of(destination).unwrap_or_else(|| patient.nodes_used());
+        let is_weighted = matches!(destination, Destination::WeightedInterleave(_));
+        place_shared(residency, &candidate.layout, &nodes, is_weighted);
+    }
     place_private(residency, patient, &candidate.layout);
     total(residency);
     let shared = residency::shared_memory(residency);
-    let by_all = patient.shared_use();
     for process in &mut residency.processes {
-        let runs_on = shares(&process.cpus, patient.topology);
+        let runs_on = cpu_shares(&process.cpus, patient.topology);
         let last: Shares = process
             .last_node
             .into_iter()
@@ -43,7 +51,26 @@ pub(crate) fn applied(
     then
 }
 
-fn place_shared(residency: &mut Residency, layout: &Layout, nodes: &NodeSet) {
+/// Counts what moves in the room of the nodes.
+fn take_room(then: &mut DoctorInput, patient: &Patient<'_>, layout: &Layout) {
+    let small = linux::process::page_bytes();
+    for ((page_bytes, node), more) in more_by_page_size(patient, &patient.layout(), layout) {
+        let less = |room: u64| u64::try_from(i128::from(room) - more).unwrap_or(0);
+        if page_bytes == small {
+            let room = then.room.get_mut(&node);
+            room.into_iter().for_each(|room| *room = less(*room));
+            continue;
+        }
+        let nodes = then.topology.nodes.iter_mut().filter(|it| it.id == node);
+        let mut pools = nodes.flat_map(|it| &mut it.huge_pages);
+        let pool = pools.find(|it| it.page_bytes == page_bytes);
+        if let Some(free) = pool.and_then(|pool| pool.free.as_mut()) {
+            *free = less(*free * page_bytes) / page_bytes;
+        }
+    }
+}
+
+fn place_shared(residency: &mut Residency, layout: &Layout, nodes: &NodeSet, is_weighted: bool) {
     let small = linux::process::page_bytes();
     let segments = residency.segments.iter_mut();
     let shared = segments.filter(|it| it.kind.is_shared_memory());
@@ -53,7 +80,7 @@ fn place_shared(residency: &mut Residency, layout: &Layout, nodes: &NodeSet) {
         segment.areas.clear();
         // Memory in small pages gets a policy, too (docs/move.md).
         if segment.page_bytes.is_none_or(|it| it == small) {
-            segment.policy = Some(policy(nodes));
+            segment.policy = Some(policy(nodes, is_weighted));
         }
     }
     residency.layout = match nodes.len() {
@@ -63,8 +90,9 @@ fn place_shared(residency: &mut Residency, layout: &Layout, nodes: &NodeSet) {
 }
 
 /// The policy that `numalab move` gives to shared memory.
-fn policy(nodes: &NodeSet) -> String {
+fn policy(nodes: &NodeSet, is_weighted: bool) -> String {
     match nodes.len() {
+        _ if is_weighted => format!("weighted interleave:{nodes}"),
         1 => format!("prefer:{nodes}"),
         _ => format!("interleave:{nodes}"),
     }
@@ -109,7 +137,7 @@ fn place_threads(
         let private = processes.iter().filter(is_of_role);
         let private = private.map(|process| &process.private_bytes_by_node);
         role.data_bytes_by_node = sum(private.chain([shared]));
-        let runs_on = match shares(&role.cpus, patient.topology) {
+        let runs_on = match cpu_shares(&role.cpus, patient.topology) {
             known if known.is_empty() => by_all.clone(),
             known => known,
         };

@@ -3,56 +3,17 @@
 use std::collections::BTreeMap;
 
 use model::{ByteSize, BytesByNode, MemoryFigures, NeededMemory, NodeId, NodeSet};
-use placement::{Destination, Pattern};
+use placement::{Destination, Pattern, TargetPlacement};
 
+use super::candidate::{Candidate, EQUAL};
 use super::patient::{Layout, Patient};
+use super::{cpus_to_memory, weights};
 use crate::doctor::DoctorInput;
-
-/// Figures that differ by less are equal.
-const EQUAL: f64 = 1.05;
-
-/// A cure.
-#[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    /// Where memory goes.
-    pub destination: Destination,
-    /// Whether private memory goes there, too.
-    pub moves_private: bool,
-    /// Where memory lies then.
-    pub layout: Layout,
-    /// What that means.
-    pub figures: MemoryFigures,
-    /// Bytes to move.
-    pub bytes_to_move: u64,
-}
-
-impl Candidate {
-    /// Whether it is better than figures that cost this many bytes.
-    fn is_better(&self, than: &MemoryFigures, bytes: u64) -> bool {
-        let found = self.figures;
-        let differ = |one: f64, other: f64| one.max(other) >= EQUAL * one.min(other);
-        if differ(found.relative_access, than.relative_access) {
-            found.relative_access < than.relative_access
-        } else if differ(found.fullest_share, than.fullest_share) {
-            found.fullest_share < than.fullest_share
-        } else {
-            self.bytes_to_move < bytes
-        }
-    }
-
-    /// The better one of two; the first if they are equal.
-    fn better(self, other: Self) -> Self {
-        match other.is_better(&self.figures, self.bytes_to_move) {
-            true => other,
-            false => self,
-        }
-    }
-}
 
 /// The cures that are better than to do nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
-    /// The best one.
+    /// The best one, or the one that was asked for.
     pub best: Option<Candidate>,
     /// The best one of another kind.
     pub runner_up: Option<Candidate>,
@@ -60,45 +21,85 @@ pub(crate) struct Candidates {
     pub no_room: Vec<String>,
 }
 
-/// Finds the cures. Where none has room, the best is one for which room must be made first.
-pub(crate) fn candidates(input: &DoctorInput, patient: &Patient<'_>) -> Candidates {
+/// Finds the cures, of which `asked` is the best if it is one of them. Where none has room, the
+/// best is one for which room must be made first.
+pub(crate) fn candidates(
+    input: &DoctorInput,
+    patient: &Patient<'_>,
+    asked: Option<&TargetPlacement>,
+) -> Candidates {
     let now = patient.layout();
     let before = patient.figures(&now);
     let mut no_room = Vec::new();
-    let (mut with_room, mut without) = (Vec::new(), Vec::new());
-    for destination in destinations(patient) {
+    let (mut kinds, mut without) = (Vec::new(), Vec::new());
+    for destination in destinations(input, patient) {
         let Some(kind) = better_scope(patient, &now, &before, &destination) else {
             continue;
         };
-        match lacks_room(input, patient, &now, &kind) {
-            None => with_room.push(kind),
-            Some(why) => {
-                no_room.push(why);
-                without.push(kind);
-            }
-        }
-    }
-    let kinds = if with_room.is_empty() {
-        without
-    } else {
-        with_room
-    };
-    let mut found = Candidates {
-        no_room,
-        ..Candidates::default()
-    };
-    for kind in kinds {
-        let Some(best) = found.best.take() else {
-            found.best = Some(kind);
+        let Some(why) = lacks_room(input, patient, &now, &kind) else {
+            kinds.push(kind);
             continue;
         };
-        let (best, other) = match kind.is_better(&best.figures, best.bytes_to_move) {
-            true => (kind, best),
-            false => (best, kind),
-        };
-        (found.best, found.runner_up) = (Some(best), Some(other));
+        if let Destination::Interleave(_) = destination {
+            kinds.extend(as_room_lets(input, patient, &now, &kind));
+        }
+        no_room.push(why);
+        without.push(kind);
     }
-    found
+    let mut others = Vec::new();
+    let cpus = cpus_to_memory::candidate(input, patient).filter(|it| it.is_gain(&before));
+    if let Some(cure) = cpus {
+        // Memory that lies wrong is no reason to take CPUs away, as long as it can be moved.
+        let cpus = cure.cpus.as_ref();
+        let may_be_best =
+            cpus.is_some_and(|it| it.fits() && (kinds.is_empty() || !it.takes_some_away()));
+        match may_be_best {
+            true => kinds.push(cure),
+            false => others.push(cure),
+        }
+    }
+    if kinds.is_empty() {
+        kinds = without;
+    }
+    let best = match asked {
+        None => take_best(&mut kinds),
+        Some(asked) => {
+            kinds.append(&mut others);
+            let at = kinds.iter().position(|it| it.cure == *asked);
+            at.map(|at| kinds.swap_remove(at))
+        }
+    };
+    kinds.append(&mut others);
+    Candidates {
+        best,
+        runner_up: take_best(&mut kinds),
+        no_room,
+    }
+}
+
+/// What stands in for interleaving for which there is no room: less on the nodes that lack it,
+/// unless accesses become longer by that.
+fn as_room_lets(
+    input: &DoctorInput,
+    patient: &Patient<'_>,
+    now: &Layout,
+    even: &Candidate,
+) -> Option<Candidate> {
+    let cure = weights::by_room(input, patient)?;
+    let found = better_scope(patient, now, &patient.figures(now), &cure)?;
+    let is_longer = found.figures.relative_access >= EQUAL * even.figures.relative_access;
+    let has_room = lacks_room(input, patient, now, &found).is_none();
+    (has_room && !is_longer).then_some(found)
+}
+
+/// Takes the best one of these.
+fn take_best(kinds: &mut Vec<Candidate>) -> Option<Candidate> {
+    let better = |best: usize, at: usize| match kinds[at].is_better(&kinds[best]) {
+        true => at,
+        false => best,
+    };
+    let best = (0..kinds.len()).reduce(better)?;
+    Some(kinds.remove(best))
 }
 
 /// The better scope of a cure, if it is better than to do nothing.
@@ -109,14 +110,13 @@ fn better_scope(
     cure: &Destination,
 ) -> Option<Candidate> {
     let scopes = scopes(patient, now, cure).into_iter();
-    // To do nothing moves nothing, so that equal figures are no gain.
-    let better = scopes.filter(|it| it.is_better(before, 0));
+    let better = scopes.filter(|it| it.is_gain(before));
     better.reduce(Candidate::better)
 }
 
 /// All cures, each in the scope in which the doctor would give it, be it better than to do nothing
 /// or not.
-pub(crate) fn all(patient: &Patient<'_>) -> Vec<Candidate> {
+pub(crate) fn all(input: &DoctorInput, patient: &Patient<'_>) -> Vec<Candidate> {
     let now = patient.layout();
     let before = patient.figures(&now);
     let kind = |cure: Destination| {
@@ -126,7 +126,10 @@ pub(crate) fn all(patient: &Patient<'_>) -> Vec<Candidate> {
                 .reduce(Candidate::better)
         })
     };
-    destinations(patient).into_iter().filter_map(kind).collect()
+    let cures = destinations(input, patient).into_iter().filter_map(kind);
+    cures
+        .chain(cpus_to_memory::candidate(input, patient))
+        .collect()
 }
 
 /// The better scope of a cure; `None` if it cannot be given.
@@ -135,9 +138,9 @@ pub(crate) fn candidate_of(patient: &Patient<'_>, cure: &Destination) -> Option<
         Destination::Interleave(None) => &Destination::Interleave(Some(patient.allowed.clone())),
         cure => cure,
     };
-    let is_known = matches!(cure, Destination::Interleave(_) | Destination::NearCpus);
-    let scopes = is_known.then(|| scopes(patient, &patient.layout(), cure))?;
-    scopes.into_iter().reduce(Candidate::better)
+    cure.pattern(patient.topology, &patient.nodes_used()).ok()?;
+    let scopes = scopes(patient, &patient.layout(), cure).into_iter();
+    scopes.reduce(Candidate::better)
 }
 
 /// A cure for shared memory alone, and for all memory.
@@ -145,10 +148,11 @@ fn scopes(patient: &Patient<'_>, now: &Layout, cure: &Destination) -> [Candidate
     [false, true].map(|moves_private| candidate(patient, now, cure.clone(), moves_private))
 }
 
-fn destinations(patient: &Patient<'_>) -> Vec<Destination> {
+fn destinations(input: &DoctorInput, patient: &Patient<'_>) -> Vec<Destination> {
     let mut destinations = Vec::new();
     if patient.allowed.len() > 1 {
         destinations.push(Destination::Interleave(Some(patient.allowed.clone())));
+        destinations.extend(weights::by_what_differs(input, patient));
     }
     let near = patient.users.iter().all(|user| {
         let near = near(user.runs_on.keys().copied(), patient);
@@ -206,7 +210,11 @@ pub(crate) fn candidate(
     Candidate {
         figures: patient.figures(&layout),
         bytes_to_move: moved,
-        destination,
+        cure: TargetPlacement {
+            memory: Some(destination),
+            cpus: None,
+        },
+        cpus: None,
         moves_private,
         layout,
     }
@@ -234,13 +242,12 @@ fn leaving(now: &BytesByNode, then: &BytesByNode) -> u64 {
     left.sum()
 }
 
-/// What must be free, by page size and node.
-pub(crate) fn needs(
-    input: &DoctorInput,
+/// What more, or less, there will be of each page size on each node.
+pub(crate) fn more_by_page_size(
     patient: &Patient<'_>,
     now: &Layout,
     then: &Layout,
-) -> Vec<NeededMemory> {
+) -> BTreeMap<(u64, NodeId), i128> {
     let small = linux::process::page_bytes();
     let mut more: BTreeMap<(u64, NodeId), i128> = BTreeMap::new();
     let mut count = |page_bytes: u64, now: &BytesByNode, then: &BytesByNode| {
@@ -258,6 +265,18 @@ pub(crate) fn needs(
     for (now, placed) in now.private.iter().zip(&then.private) {
         count(small, now, placed);
     }
+    more
+}
+
+/// What must be free, by page size and node.
+pub(crate) fn needs(
+    input: &DoctorInput,
+    patient: &Patient<'_>,
+    now: &Layout,
+    then: &Layout,
+) -> Vec<NeededMemory> {
+    let small = linux::process::page_bytes();
+    let more = more_by_page_size(patient, now, then);
     let need = |((page_bytes, node), more)| {
         let bytes = u64::try_from(more).ok().filter(|bytes| *bytes > 0)?;
         let room_bytes = match page_bytes == small {
@@ -288,7 +307,7 @@ fn lacks_room(
     });
     Some(format!(
         "{} would need {}{pages} on node {}, which has room for {}",
-        candidate.destination,
+        candidate.cure,
         ByteSize(need.bytes),
         need.node,
         ByteSize(need.room_bytes.unwrap_or(0))

@@ -2,10 +2,12 @@
 
 use linux::Root;
 use model::{CurePlan, Diagnosis, Finding, OtherCure, Severity};
+use placement::TargetPlacement;
 
-use super::candidates::{Candidate, Candidates, candidates};
+use super::candidate::Candidate;
+use super::candidates::{Candidates, candidates};
 use super::patient::Patient;
-use super::{applied, steps};
+use super::{applied, cpus_to_memory, steps};
 use crate::doctor::DoctorInput;
 use crate::findings;
 use crate::found::fact;
@@ -15,6 +17,12 @@ const PLACED_APART: &str = "instances-unplaced";
 
 /// Looks at a machine and a target, plans, and looks at what the plan would lead to.
 pub fn diagnose(input: &DoctorInput) -> Diagnosis {
+    diagnose_for(input, None)
+}
+
+/// The same with a plan for the cure that was asked for; without a plan if it is none of this
+/// target now.
+pub fn diagnose_for(input: &DoctorInput, asked: Option<&TargetPlacement>) -> Diagnosis {
     let mut diagnosis = Diagnosis {
         findings: findings::of_doctor(input),
         coverage: findings::coverage_of_doctor(input),
@@ -24,7 +32,7 @@ pub fn diagnose(input: &DoctorInput) -> Diagnosis {
     let why_not = match Patient::of(input) {
         _ if has_several => vec![format!("no plan for all servers alike: see {PLACED_APART}")],
         None => vec!["no plan: on which nodes the processes run is unknown".to_owned()],
-        Some(patient) => with_plan(input, &patient, &mut diagnosis),
+        Some(patient) => with_plan(input, &patient, asked, &mut diagnosis),
     };
     // What latencies of a text show is about a machine alone.
     let has_target = input.residency.is_some();
@@ -36,8 +44,13 @@ pub fn diagnose(input: &DoctorInput) -> Diagnosis {
 }
 
 /// Adds the plan; returns why there is none, or none for a finding that it does not cure.
-fn with_plan(input: &DoctorInput, patient: &Patient<'_>, diagnosis: &mut Diagnosis) -> Vec<String> {
-    let found = candidates(input, patient);
+fn with_plan(
+    input: &DoctorInput,
+    patient: &Patient<'_>,
+    asked: Option<&TargetPlacement>,
+    diagnosis: &mut Diagnosis,
+) -> Vec<String> {
+    let found = candidates(input, patient, asked);
     let why_not = vec!["no place that it may use is better for this memory".to_owned()];
     let Some(best) = &found.best else {
         return why_not;
@@ -67,15 +80,16 @@ fn with_plan(input: &DoctorInput, patient: &Patient<'_>, diagnosis: &mut Diagnos
     why_not
 }
 
-/// Measures how fast this machine moves pages, if there is something to move; it takes a second at
-/// most.
+/// Measures how fast this machine moves pages and how many CPUs the target uses, if a plan could
+/// need that; it takes two seconds at most.
 pub fn measure_rate(root: &Root, input: &mut DoctorInput) {
     let Some(patient) = Patient::of(input).filter(|_| root.is_live()) else {
         return;
     };
-    if candidates(input, &patient).best.is_none() {
+    if candidates(input, &patient, None).best.is_none() {
         return;
     }
+    let is_about_cpus = cpus_to_memory::candidate(input, &patient).is_some();
     let shares = patient
         .layout()
         .shared
@@ -83,6 +97,9 @@ pub fn measure_rate(root: &Root, input: &mut DoctorInput) {
         .any(|bytes| !bytes.is_empty());
     let mappings = if shares { patient.users.len() } else { 1 };
     input.move_rate = relocation::own_rate(root, &input.topology, mappings);
+    if is_about_cpus {
+        input.watch_cpus(root);
+    }
 }
 
 /// Of findings that the plan cures, the most severe one, with the others as its evidence.
@@ -102,11 +119,13 @@ fn plan(
     found: &Candidates,
 ) -> CurePlan {
     let other = |other: &Candidate| OtherCure {
-        cure: other.destination.to_string(),
+        cure: other.cure.to_string(),
+        cpus: other.cpus.clone(),
         after: other.figures,
     };
     let mut plan = CurePlan {
-        cure: best.destination.to_string(),
+        cure: best.cure.to_string(),
+        cpus: best.cpus.clone(),
         moves_private_memory: best.moves_private,
         bytes_to_move: best.bytes_to_move,
         distances_by: patient.is_measured().then(|| input.latencies_by.clone()),

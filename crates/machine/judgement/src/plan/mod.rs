@@ -2,8 +2,13 @@
 //! the one that is best (docs/doctor.md); and what placements would mean (docs/predict.md).
 
 mod applied;
+mod candidate;
 mod candidates;
+mod cpus_to_memory;
+#[cfg(test)]
+mod cure_tests;
 mod diagnosis;
+mod on_cpus;
 mod patient;
 #[cfg(test)]
 mod plan_tests;
@@ -12,7 +17,8 @@ mod prediction;
 mod prediction_tests;
 mod steps;
 mod verification;
+mod weights;
 
-pub use diagnosis::{diagnose, measure_rate};
+pub use diagnosis::{diagnose, diagnose_for, measure_rate};
 pub use prediction::{Wish, predict};
 pub use verification::in_force;

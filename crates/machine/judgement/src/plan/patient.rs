@@ -3,19 +3,17 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BytesByNode, CpuSet, MemoryFigures, NodeId, NodeMatrix, NodeSet, ProcessResidency, Residency,
+    BytesByNode, MemoryFigures, NodeId, NodeMatrix, NodeSet, ProcessResidency, Residency,
     SegmentResidency, Topology,
 };
 
 use crate::doctor::DoctorInput;
+use crate::doctor::uneven_nodes::{Shares, bandwidth_shares, cpu_shares};
 
 /// Distance of local memory, and of remote memory where firmware gives none (ACPI specification,
 /// System Locality Information Table; kernel, include/linux/topology.h).
 const LOCAL: f64 = 10.0;
 const REMOTE: f64 = 20.0;
-
-/// Shares of the nodes, which sum to 1.
-pub(crate) type Shares = BTreeMap<NodeId, f64>;
 
 /// A process with its nodes.
 pub(crate) struct User<'a> {
@@ -37,6 +35,8 @@ pub(crate) struct Patient<'a> {
     pub segments: Vec<&'a SegmentResidency>,
     /// Nodes on which all processes may have memory of a database.
     pub allowed: NodeSet,
+    /// The part of the bandwidth that each of these nodes has, if it is known.
+    pub bandwidth: Option<Shares>,
 }
 
 /// Where memory lies, or would.
@@ -61,6 +61,7 @@ impl<'a> Patient<'a> {
             topology,
             latencies: whole(&input.latencies, &users, topology),
             segments: segments.filter(|it| it.kind.is_shared_memory()).collect(),
+            bandwidth: bandwidth_shares(input, &input.allowed_database_nodes()),
             allowed: input.allowed_database_nodes(),
             users,
         })
@@ -96,7 +97,7 @@ impl<'a> Patient<'a> {
         for (user, bytes) in self.users.iter().zip(&layout.private) {
             sums.add(self, bytes, &user.runs_on);
         }
-        sums.figures()
+        sums.figures(self.bandwidth.as_ref())
     }
 
     /// Whether distances are measured latencies; else they are the firmware's.
@@ -133,16 +134,6 @@ impl<'a> Patient<'a> {
     }
 }
 
-/// How these CPUs are distributed over the nodes; empty if they are on none.
-pub(crate) fn shares(cpus: &CpuSet, topology: &Topology) -> Shares {
-    let of_node = |node: &model::Node| (node.id, cpus.intersection(&node.cpus).len());
-    let counts = topology.nodes.iter().map(of_node);
-    let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
-    let all: usize = counts.iter().map(|(_, count)| count).sum();
-    let share = |(node, count)| (node, count as f64 / all as f64);
-    counts.into_iter().map(share).collect()
-}
-
 /// The latencies, if they are positive and none is missing that the model could ask for.
 fn whole<'a>(
     latencies: &'a NodeMatrix,
@@ -160,7 +151,7 @@ fn whole<'a>(
 
 fn users<'a>(residency: &'a Residency, topology: &Topology) -> Vec<User<'a>> {
     let user = |process: &'a ProcessResidency| {
-        let runs_on = shares(&process.cpus, topology);
+        let runs_on = cpu_shares(&process.cpus, topology);
         (!runs_on.is_empty()).then_some(User { process, runs_on })
     };
     residency.processes.iter().filter_map(user).collect()
@@ -191,13 +182,23 @@ impl Sums {
         }
     }
 
-    fn figures(&self) -> MemoryFigures {
+    fn figures(&self, bandwidth: Option<&Shares>) -> MemoryFigures {
         let all = self.all.max(1.0);
+        // A node of which nothing is known is as fast as the mean of the others.
+        let load = |of: &Shares, node: &NodeId, bytes: f64| {
+            let mean = 1.0 / of.len() as f64;
+            bytes / all / of.get(node).copied().unwrap_or(mean)
+        };
+        let busiest = |of: &Shares| {
+            let loads = self.by_node.iter().map(|(node, it)| load(of, node, *it));
+            loads.fold(0.0, f64::max)
+        };
         MemoryFigures {
             remote_share: self.remote / all,
             relative_access: self.distance / all,
             fullest_share: self.by_node.values().copied().fold(0.0, f64::max) / all,
             latency_ns: self.ns.map(|ns| ns / all),
+            busiest_load: bandwidth.map(busiest),
         }
     }
 }

@@ -4,8 +4,9 @@
 use model::{CpuSet, MemoryFigures, NodeMatrix, PredictedPlacement, Prediction, node_words};
 use placement::Destination;
 
-use super::candidates;
+use super::on_cpus::on_cpus;
 use super::patient::{Layout, Patient};
+use super::{candidates, cpus_to_memory};
 use crate::doctor::DoctorInput;
 
 /// A placement to predict.
@@ -27,7 +28,7 @@ pub struct Wish {
 /// A sentence, when nothing is known of where the target runs or of where its memory lies, or a
 /// placement is impossible for it.
 pub fn predict(input: &DoctorInput, wishes: &[Wish]) -> Result<Prediction, String> {
-    let inputs: Vec<DoctorInput> = wishes.iter().map(|wish| on_cpus(input, wish)).collect();
+    let inputs: Vec<DoctorInput> = wishes.iter().map(|wish| of_cpus(input, wish)).collect();
     let all = || [input].into_iter().chain(&inputs);
     // Distances of two kinds cannot be compared: those of the firmware, if any latency is missing.
     let is_measured = all().all(|it| Patient::of(it).is_some_and(|it| it.is_measured()));
@@ -50,6 +51,11 @@ pub fn predict(input: &DoctorInput, wishes: &[Wish]) -> Result<Prediction, Strin
         return Err("no memory of it is known, so no placement of it means anything".to_owned());
     }
     let before = patient.figures(&now);
+    let used = input.cpus_used;
+    let cpus_of = |wish: &Wish| {
+        let cpus = wish.cpus.clone()?;
+        Some(cpus_to_memory::of_now(&patient, cpus, used))
+    };
     let mut placements = Vec::new();
     for (input, wish) in inputs.iter().zip(wishes) {
         let patient = Patient::of(input).ok_or_else(|| refused(wish, &unknown()))?;
@@ -57,20 +63,20 @@ pub fn predict(input: &DoctorInput, wishes: &[Wish]) -> Result<Prediction, Strin
         placements.push(PredictedPlacement {
             placement: wish.name.clone(),
             is_shared_only: wish.is_shared_only,
+            cpus: cpus_of(wish),
             ..predicted(input, &patient, &before, found)
         });
     }
     if wishes.is_empty() {
-        for found in candidates::all(&patient) {
+        for found in candidates::all(input, &patient) {
             placements.push(PredictedPlacement {
-                placement: found.destination.to_string(),
-                is_shared_only: !found.moves_private,
-                ..predicted(
-                    input,
-                    &patient,
-                    &before,
-                    (found.layout, found.bytes_to_move),
-                )
+                placement: found.cure.to_string(),
+                is_shared_only: found.cure.memory.is_some() && !found.moves_private,
+                cpus: found.cpus,
+                bytes_to_move: found.bytes_to_move,
+                cpu_time_change_at_most: before.cpu_time_change(&found.figures),
+                after: found.figures,
+                needs: candidates::needs(input, &patient, &now, &found.layout),
             });
         }
     }
@@ -87,13 +93,9 @@ fn refused(wish: &Wish, why: &str) -> String {
 }
 
 /// The target, with the CPUs of a placement.
-fn on_cpus(input: &DoctorInput, wish: &Wish) -> DoctorInput {
-    let mut input = input.clone();
-    let processes = input.residency.iter_mut().flat_map(|it| &mut it.processes);
-    if let Some(cpus) = &wish.cpus {
-        processes.for_each(|process| process.cpus.clone_from(cpus));
-    }
-    input
+fn of_cpus(input: &DoctorInput, wish: &Wish) -> DoctorInput {
+    let cpus = wish.cpus.as_ref();
+    cpus.map_or_else(|| input.clone(), |cpus| on_cpus(input, cpus))
 }
 
 /// Where memory lies under a placement, of which the patient has the CPUs already, and the bytes

@@ -1,16 +1,15 @@
 //! What to type: now, to take it back, for good, and to see that it is in force.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use model::{ByteSize, BytesByNode, CurePlan, node_words, shell_word};
+use model::{ByteSize, CurePlan, NodeSet, PlanFile, node_words, shell_word};
 use placement::Destination;
 
-use super::candidates::Candidate;
+use super::candidate::Candidate;
 use super::patient::Patient;
 use crate::doctor::DoctorInput;
-use crate::doctor::cure::{
-    files_at_restart, files_of_spreading, restarted_with, spread_at_restart,
-};
+use crate::doctor::cure::{Start, files_of_spreading, spread_at_restart};
 
 /// Fills in the steps of a plan.
 pub(crate) fn add_steps(
@@ -21,41 +20,18 @@ pub(crate) fn add_steps(
 ) {
     let target = input.residency.as_ref().map_or("", |it| &it.target);
     let target = shell_word(target);
-    let scope = match candidate.moves_private {
-        true => "",
-        false => " --shared",
-    };
-    plan.now = vec![
-        format!(
-            "numalab move {target} --to {}{scope}",
-            candidate.destination
-        ),
-        format!("# {}", time(input, candidate.bytes_to_move)),
-    ];
-    let cure = format!("{} ", candidate.destination);
+    plan.now = now(input, candidate, &target);
+    let cure = format!("{} ", candidate.cure);
     let lacks_room = plan.no_room.iter().find(|why| why.starts_with(&cure));
     let first = lacks_room.map(|why| format!("# make room first: {why}"));
-    let elsewhere = first.is_some().then(|| cpus_to_memory(patient));
     plan.now.splice(0..0, first);
-    plan.now.extend(elsewhere.into_iter().flatten());
     plan.undo = vec!["numalab undo".to_owned()];
-    plan.for_good = match &candidate.destination {
-        Destination::Interleave(Some(nodes)) => {
-            spread_at_restart(input, nodes, candidate.moves_private)
-        }
-        _ => near_cpus(input),
-    };
-    plan.files = match &candidate.destination {
-        Destination::Interleave(Some(nodes)) => {
-            files_of_spreading(input, nodes, candidate.moves_private)
-        }
-        _ if policy(input).is_some() => files_at_restart(input, "local", None),
-        _ => Vec::new(),
-    };
-    let later_in_huge_pages = patient
-        .segments
-        .iter()
-        .any(|it| it.page_bytes.unwrap_or(0) > linux::process::page_bytes());
+    (plan.for_good, plan.files) = for_good(input, candidate);
+    let later_in_huge_pages = candidate.destination().is_some()
+        && patient
+            .segments
+            .iter()
+            .any(|it| it.page_bytes.unwrap_or(0) > linux::process::page_bytes());
     if later_in_huge_pages {
         plan.for_good.push(
             "# huge pages that are first touched later follow the server's own policy, too"
@@ -63,7 +39,7 @@ pub(crate) fn add_steps(
         );
     }
     let left_out = input.topology.memory_nodes().difference(&patient.allowed);
-    if !left_out.is_empty() {
+    if candidate.destination().is_some() && !left_out.is_empty() {
         plan.for_good.push(format!(
             "# left out: {} (no CPUs, as CXL memory and GPUs, or forbidden by a \
              cpuset); name them to use them",
@@ -72,46 +48,83 @@ pub(crate) fn add_steps(
     }
     plan.verify = vec![format!(
         "numalab doctor {target} --verify {}",
-        candidate.destination
+        candidate.cure
     )];
 }
 
-/// The processes whose CPUs are listed; the others follow the same pattern.
-const PROCESSES_MAX: usize = 4;
-/// Memory is on one node above this share of it.
-const HOME_SHARE: f64 = 0.9;
-
-/// The other way round, for memory that has no room near its CPUs: the CPUs to the memory. Remarks,
-/// since whoever types all lines of a step must not do both.
-fn cpus_to_memory(patient: &Patient<'_>) -> Vec<String> {
-    let layout = patient.layout();
-    let all = layout.shared.iter().chain(&layout.private).flatten();
-    let mut by_node = BytesByNode::new();
-    for (node, bytes) in all {
-        *by_node.entry(*node).or_default() += bytes;
+/// The commands that put it in force now.
+fn now(input: &DoctorInput, candidate: &Candidate, target: &str) -> Vec<String> {
+    let cure = &candidate.cure;
+    if candidate.cpus.is_some() {
+        return vec![
+            format!("numalab doctor {target} --apply={cure}"),
+            "# binds every thread, also those that their program has bound; sessions that start \
+             later inherit it"
+                .to_owned(),
+        ];
     }
-    let sum: u64 = by_node.values().sum();
-    let home = by_node.iter().max_by_key(|(_, bytes)| **bytes);
-    let home = home.filter(|(_, bytes)| **bytes as f64 >= HOME_SHARE * sum as f64);
-    let Some(node) = home.and_then(|(node, _)| patient.topology.node(*node)) else {
-        return Vec::new();
+    let scope = match candidate.moves_private {
+        true => "",
+        false => " --shared",
     };
-    if node.cpus.is_empty() {
-        return Vec::new();
+    vec![
+        format!("numalab move {target} --to {cure}{scope}"),
+        format!("# {}", time(input, candidate.bytes_to_move)),
+    ]
+}
+
+/// What makes it so for good, and the files of that.
+fn for_good(input: &DoctorInput, candidate: &Candidate) -> (Vec<String>, Vec<PlanFile>) {
+    let has_private = candidate.moves_private;
+    match (candidate.destination(), &candidate.cpus) {
+        (Some(Destination::Interleave(Some(nodes))), _) => (
+            spread_at_restart(input, nodes, has_private),
+            files_of_spreading(input, nodes, has_private),
+        ),
+        (Some(Destination::WeightedInterleave(Some(nodes))), _) => {
+            (weighted_at_restart(input, nodes), Vec::new())
+        }
+        (Some(Destination::Spread(Some(weights))), _) => {
+            let nodes = weights.iter().map(|(node, _)| *node).collect();
+            let mut lines = vec![keeps_no_proportions(input).to_owned()];
+            lines.extend(spread_at_restart(input, &nodes, has_private));
+            (lines, files_of_spreading(input, &nodes, has_private))
+        }
+        (None, Some(cure)) => {
+            let start = Start::on_cpus(&cure.cpus);
+            (start.lines(input), start.files(input))
+        }
+        _ => near_cpus(input),
     }
-    let mut lines = vec![format!(
-        "# or the other way round, if node {} may have the load: its CPUs for all threads",
-        node.id
-    )];
-    for user in patient.users.iter().take(PROCESSES_MAX) {
-        let (pid, old) = (user.process.pid, &user.process.cpus);
-        let new = &node.cpus;
-        lines.push(format!(
-            "# taskset --all-tasks --cpu-list --pid {new} {pid}; back: the same with {old}"
-        ));
+}
+
+/// What becomes of memory in proportions that comes later.
+fn keeps_no_proportions(input: &DoctorInput) -> &'static str {
+    match input.topology.settings.interleave_weights.is_some() {
+        true => {
+            "# later memory keeps proportions only by the kernel's weights (`numalab firmware \
+             --weights --set`, then weighted-interleave); without them it is interleaved evenly:"
+        }
+        false => {
+            "# this kernel keeps no proportions (that needs Linux 6.9): memory that is allocated \
+             later is interleaved evenly, at best:"
+        }
     }
-    let more = patient.users.len().saturating_sub(PROCESSES_MAX);
-    lines.extend((more > 0).then(|| format!("# and so on for its other processes ({more})")));
+}
+
+/// Units have no weighted interleaving (systemd.exec(5), `NUMAPolicy=`), so it is in the command.
+fn weighted_at_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
+    let mut lines = vec![
+        "# restart the server interleaved by the kernel's weights (numactl 2.0.19):".to_owned(),
+        format!("numactl --weighted-interleave={nodes} COMMAND"),
+    ];
+    let units: BTreeSet<&String> = input.units.values().collect();
+    lines.extend(units.into_iter().map(|unit| {
+        format!(
+            "# in ExecStart= of {}: units have no setting for this policy",
+            shell_word(unit)
+        )
+    }));
     lines
 }
 
@@ -147,20 +160,18 @@ fn policy(input: &DoctorInput) -> Option<&str> {
     policies.find(|policy| !["default", "local"].contains(policy))
 }
 
-fn near_cpus(input: &DoctorInput) -> Vec<String> {
-    match policy(input) {
-        None => vec![
-            "# nothing: memory that is allocated later lies near the CPUs of its process anyway"
-                .to_owned(),
-        ],
-        Some(policy) => {
-            let mut lines = vec![format!(
-                "# the server has policy {policy}, and so has all memory that it allocates later:"
-            )];
-            lines.extend(restarted_with(input, "local", None, "--localalloc"));
-            lines
-        }
-    }
+fn near_cpus(input: &DoctorInput) -> (Vec<String>, Vec<PlanFile>) {
+    let Some(policy) = policy(input) else {
+        let nothing = "# nothing: memory that is allocated later lies near the CPUs of its process \
+                       anyway";
+        return (vec![nothing.to_owned()], Vec::new());
+    };
+    let start = Start::near_cpus();
+    let mut lines = vec![format!(
+        "# the server has policy {policy}, and so has all memory that it allocates later:"
+    )];
+    lines.extend(start.lines(input));
+    (lines, start.files(input))
 }
 
 #[cfg(test)]

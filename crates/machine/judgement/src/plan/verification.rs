@@ -1,9 +1,10 @@
 //! Whether a cure is in force: where memory lies, and where memory that comes later will.
 
-use model::{ByteSize, CureInForce, NodeSet};
-use placement::Destination;
+use model::{ByteSize, CpuSet, CureInForce, NodeSet};
+use placement::{Destination, TargetPlacement};
 
 use super::candidates::candidate_of;
+use super::on_cpus::on_cpus;
 use super::patient::Patient;
 use crate::doctor::DoctorInput;
 
@@ -11,40 +12,72 @@ use crate::doctor::DoctorInput;
 /// pages that are in use.
 const ELSEWHERE_MAX: f64 = 0.02;
 
-/// Compares a target with what a cure would lead to; `None` if nothing is known of its CPUs, or the
-/// cure cannot be given on this machine.
-pub fn in_force(input: &DoctorInput, cure: &Destination) -> Option<CureInForce> {
-    let patient = Patient::of(input)?;
-    cure.pattern(patient.topology, &patient.nodes_used()).ok()?;
-    let then = candidate_of(&patient, cure)?;
-    let now = patient.layout();
-    let parts = now.shared.iter().chain(&now.private);
+/// Compares a target with what a cure would lead to.
+///
+/// # Errors
+/// Why it cannot be verified, when nothing is known of its CPUs, or the cure is impossible on this
+/// machine.
+pub fn in_force(input: &DoctorInput, cure: &TargetPlacement) -> Result<CureInForce, String> {
+    let cpus = cure.cpus_on(&input.topology);
+    let cpus = cpus.map_err(|error| error.to_string())?;
+    let moved = cpus.as_ref().map(|cpus| on_cpus(input, cpus));
+    let unknown = || "on which nodes its processes run is unknown".to_owned();
+    let now = Patient::of(input).ok_or_else(unknown)?;
+    let patient = Patient::of(moved.as_ref().unwrap_or(input)).ok_or_else(unknown)?;
+    let layout = now.layout();
+    let then = match &cure.memory {
+        None => None,
+        Some(memory) => {
+            memory.pattern(patient.topology, &patient.nodes_used())?;
+            candidate_of(&patient, memory)
+        }
+    };
+    let parts = layout.shared.iter().chain(&layout.private);
     let all: u64 = parts.flat_map(|bytes| bytes.values()).sum();
-    Some(CureInForce {
+    let to_move = then.as_ref().map_or(0, |it| it.bytes_to_move);
+    let is_on = |cpus: &CpuSet| all_cpus(input).all(|it| it.difference(cpus).is_empty());
+    let later = match &cure.memory {
+        Some(Destination::Interleave(_)) => not_interleaved(input, &patient, "interleave"),
+        Some(Destination::WeightedInterleave(_)) => {
+            not_interleaved(input, &patient, "weighted interleave")
+        }
+        Some(Destination::Spread(_)) => vec![
+            "no policy of the kernel keeps such proportions: only weighted-interleave does, by the \
+             weights of the machine"
+                .to_owned(),
+        ],
+        Some(Destination::Node(node)) => policies_elsewhere(input, &[*node].into_iter().collect()),
+        Some(Destination::NearCpus) | None => policies_elsewhere(input, &patient.nodes_used()),
+    };
+    Ok(CureInForce {
         cure: cure.to_string(),
-        now: patient.figures(&now),
-        wanted: then.figures,
-        is_there: then.bytes_to_move as f64 <= ELSEWHERE_MAX * all as f64,
-        later: later(input, &patient, cure),
+        threads_are_there: cpus.as_ref().map(is_on),
+        now: now.figures(&layout),
+        wanted: patient.figures(then.as_ref().map_or(&layout, |it| &it.layout)),
+        is_there: to_move as f64 <= ELSEWHERE_MAX * all as f64,
+        later,
     })
 }
 
-/// Why memory that is allocated later will lie elsewhere.
-fn later(input: &DoctorInput, patient: &Patient<'_>, cure: &Destination) -> Vec<String> {
-    match cure {
-        Destination::Interleave(_) => not_interleaved(input, patient),
-        _ => policies_elsewhere(input, patient),
-    }
+/// The CPUs of all processes, and of threads that may use others.
+fn all_cpus(input: &DoctorInput) -> impl Iterator<Item = &CpuSet> {
+    let residency = input.residency.iter();
+    let processes = residency
+        .clone()
+        .flat_map(|it| &it.processes)
+        .map(|it| &it.cpus);
+    let threads = residency.flat_map(|it| &it.threads);
+    let roles = threads.flat_map(|it| &it.roles);
+    processes.chain(roles.flat_map(|role| &role.masks).map(|mask| &mask.cpus))
 }
 
-/// Policies that send memory to other nodes than those of the CPUs.
-fn policies_elsewhere(input: &DoctorInput, patient: &Patient<'_>) -> Vec<String> {
-    let used = patient.nodes_used();
+/// Policies that send memory to other nodes.
+fn policies_elsewhere(input: &DoctorInput, used: &NodeSet) -> Vec<String> {
     let elsewhere = input.policies.iter().filter(|(_, policy)| {
         let nodes = policy
             .rsplit_once(':')
             .map(|(_, nodes)| nodes.parse::<NodeSet>());
-        matches!(nodes, Some(Ok(nodes)) if !nodes.is_subset(&used))
+        matches!(nodes, Some(Ok(nodes)) if !nodes.is_subset(used))
     });
     let sentence = |(pid, policy): (&u32, &String)| {
         format!("process {pid} has policy {policy}, and so has what it starts")
@@ -52,14 +85,16 @@ fn policies_elsewhere(input: &DoctorInput, patient: &Patient<'_>) -> Vec<String>
     elsewhere.map(sentence).collect()
 }
 
-/// Memory without a policy that interleaves it.
-fn not_interleaved(input: &DoctorInput, patient: &Patient<'_>) -> Vec<String> {
-    let is_interleaved = |policy: &str| policy.contains("interleave");
+/// Memory without this policy, in the kernel's words.
+fn not_interleaved(input: &DoctorInput, patient: &Patient<'_>, word: &str) -> Vec<String> {
+    let is_interleaved = |policy: &str| policy.contains(word);
     let by_process = input.policies.values().any(|policy| is_interleaved(policy));
-    let by_server = input
-        .server
-        .as_ref()
-        .is_some_and(|it| it.value("innodb_numa_interleave") == Some("ON"));
+    let is_even = word == "interleave";
+    let by_server = is_even
+        && input
+            .server
+            .as_ref()
+            .is_some_and(|it| it.value("innodb_numa_interleave") == Some("ON"));
     if by_process || by_server {
         return Vec::new();
     }
@@ -93,7 +128,7 @@ mod tests {
 
     /// Whether a cure is in force, and how many reasons there are that it will not stay so.
     fn found(input: &DoctorInput, cure: &str) -> Option<(bool, usize)> {
-        let found = in_force(input, &cure.parse().unwrap())?;
+        let found = in_force(input, &cure.parse().unwrap()).ok()?;
         assert_eq!(found.holds(), found.is_there && found.later.is_empty());
         Some((found.is_there, found.later.len()))
     }
@@ -141,7 +176,7 @@ mod tests {
     fn what_cannot_be_is_not_verified() {
         let input = target(&[(0, 100)], "default", "0-1", "0");
         assert_eq!(found(&input, "interleave=7"), None);
-        assert_eq!(found(&input, "spread"), None);
+        assert_eq!(found(&input, "spread=7:1"), None);
         assert_eq!(found(&DoctorInput::default(), "near-cpus"), None);
     }
 }

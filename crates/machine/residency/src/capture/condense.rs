@@ -75,6 +75,7 @@ pub(super) fn condensed(path: &str, text: &str) -> String {
         "proc/cmdline" => return kernel_command_line(text),
         "proc/mounts" => return mounts(text),
         "proc/version" => return version(text),
+        "proc/zoneinfo" => return zones(text),
         _ => {}
     }
     let file = path.rsplit('/').next().unwrap_or(path);
@@ -142,6 +143,27 @@ fn kernel_command_line(text: &str) -> String {
     words.join(" ") + "\n"
 }
 
+/// What is free in the zones, and where they are: not their statistics, nor those of every CPU.
+fn zones(text: &str) -> String {
+    const KEPT: [&str; 9] = [
+        "Node",
+        "pages",
+        "min",
+        "low",
+        "high",
+        "spanned",
+        "present",
+        "managed",
+        "start_pfn:",
+    ];
+    let is_kept = |line: &&str| {
+        let first = line.split_ascii_whitespace().next().unwrap_or("");
+        KEPT.contains(&first) || first == "protection:"
+    };
+    let lines = text.lines().filter(is_kept);
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 /// ```text
 /// cgroup2 /sys/fs/cgroup cgroup2 rw,relatime 0 0
 /// ```
@@ -171,6 +193,16 @@ fn version(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zones_keep_what_is_free_and_where_they_are() {
+        let text = "Node 0, zone      DMA\n  per-node stats\n      nr_inactive_anon 328230\n  \
+                    pages free     3840\n        low      13\n        protection: (0, 1)\n  \
+                    pagesets\n    cpu: 0\n              count: 0\n  start_pfn:           1\n";
+        let expected = "Node 0, zone      DMA\n  pages free     3840\n        low      13\n        \
+                        protection: (0, 1)\n  start_pfn:           1\n";
+        assert_eq!(condensed("proc/zoneinfo", text), expected);
+    }
 
     #[test]
     fn the_first_cpu_is_kept_whole_and_the_others_in_short() {

@@ -1,6 +1,8 @@
 //! Which files of the processes of a target are captured: their identity, where they may run and
 //! have memory, and what they have mapped.
 
+use std::collections::BTreeSet;
+
 use linux::Root;
 use linux::proc_stat::{self, thread_directory};
 
@@ -23,6 +25,14 @@ const FILES: [&str; 9] = [
 /// files of the process.
 const FILES_OF_THREADS: [&str; 3] = ["numa_maps", "stat", "status"];
 
+/// The files of the control groups whose cpusets bind them: of v2 or of v1.
+const FILES_OF_CPUSET: [&str; 4] = [
+    "cpuset.cpus",
+    "cpuset.cpus.effective",
+    "cpuset.effective_cpus",
+    "cpuset.mems",
+];
+
 /// Maximum number of threads captured of all processes: with three short files each they make an
 /// archive of a few MiB, and what is left out is counted in the look at it.
 const THREADS_MAX: usize = 20_000;
@@ -44,6 +54,11 @@ pub fn paths(root: &Root, target: &Target, members: &[Member]) -> Vec<String> {
     });
     let of_thread = |directory: String| FILES_OF_THREADS.map(|file| format!("{directory}/{file}"));
     paths.extend(threads.take(THREADS_MAX).flat_map(of_thread));
+    let groups = members.iter();
+    let groups = groups.filter_map(|it| proc_stat::cpuset_directory(root, it.stat.pid).ok()?);
+    let groups: BTreeSet<String> = groups.collect();
+    let of_group = |group: String| FILES_OF_CPUSET.map(|file| format!("{group}/{file}"));
+    paths.extend(groups.into_iter().flat_map(of_group));
     if let Target::Postgres(directory) = target {
         let directory = directory.trim_matches('/');
         paths.push(format!("{directory}/postmaster.pid"));

@@ -291,6 +291,70 @@ fn is_applied_once(laboratory: &Laboratory, pids: &[String], last: usize) {
     assert!(share_on(pids, 0) > 1.0 - 2.0 * EQUAL);
 }
 
+/// The CPUs that the threads of a process may use, in the kernel's words.
+fn cpus_of_threads(pid: &str) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let status = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("status")).unwrap();
+    let cpus = |text: String| {
+        let mut lines = text.lines();
+        let line = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        line.unwrap().trim().to_owned()
+    };
+    threads
+        .map(|thread| cpus(status(thread.unwrap())))
+        .collect()
+}
+
+#[test]
+fn threads_go_to_the_memory_if_asked_and_come_back() {
+    let Some(nodes) = nodes("threads_go_to_the_memory_if_asked_and_come_back") else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let _settings = pages_stay_where_they_are();
+    let (first, last) = (cpus_of(0), cpus_of(nodes - 1));
+    let holder = Holder::start(&["taskset", "-c", &first], 64, 1, "private");
+    let pids = [holder.pid()];
+    use_cpus(&pids, &last);
+    let pid = &pids[0];
+    // It hardly uses a CPU, but memory follows the CPUs that it was given.
+    let plan = &laboratory.document(&["doctor", pid, "--json"])["plan"];
+    assert_eq!(plan["cure"], "near-cpus", "{plan:#}");
+    let other = &plan["runner_up"];
+    assert_eq!(other["cure"], "nodes:0", "{plan:#}");
+    assert!(other["cpus"]["used"].as_f64().unwrap() < 1.0, "{plan:#}");
+    let predicted = laboratory.run(&["predict", pid]).with_code(0).stdout;
+    let line = predicted.lines().find(|line| line.starts_with("nodes:0 "));
+    assert!(line.is_some_and(|it| it.contains(" 0 %")), "{predicted}");
+    let verify = ["doctor", pid, "--verify", "nodes:0"];
+    let said = laboratory.run(&verify).with_code(6).stdout;
+    assert!(
+        said.contains("nodes:0: not in force for all threads"),
+        "{said}"
+    );
+    // What is no cure is not done.
+    let elsewhere = format!("--apply=nodes:{}", nodes - 1);
+    let refused = laboratory.run(&["doctor", pid, &elsewhere]).with_code(2);
+    assert!(
+        refused.stderr.contains("is no cure of"),
+        "{}",
+        refused.stderr
+    );
+    let applied = laboratory
+        .run(&["doctor", pid, "--apply=nodes:0"])
+        .with_code(0);
+    let head = "plan: bind all threads to nodes:0";
+    assert!(applied.stdout.contains(head), "{}", applied.stdout);
+    assert!(cpus_of_threads(pid).iter().all(|it| *it == first));
+    laboratory.run(&verify).with_code(0);
+    let then = laboratory.document(&["doctor", pid, "--json"]);
+    assert!(then["plan"].is_null(), "{then:#}");
+    laboratory.run(&["undo"]).with_code(0);
+    assert!(cpus_of_threads(pid).iter().all(|it| *it == last));
+    assert!(share_on(&pids, 0) > 1.0 - 2.0 * EQUAL);
+    laboratory.nothing_is_left();
+}
+
 /// A server that was started and filled: what ends it when dropped, its target and its processes.
 type Filled = (Box<dyn Any>, String, Vec<String>);
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{CurePlan, Diagnosis, MemoryFigures, counted};
-use report::gain_of_plan;
+use report::{cpus_of_plan, gain_of_plan};
 use serde::Deserialize;
 
 use super::error::Error;
@@ -77,6 +77,7 @@ fn plan_content(plan: &CurePlan) -> Markup {
             }
             ", 1 is local."
         }
+        @if let Some(cpus) = cpus_of_plan(plan) { p.muted { (cut(&cpus)) "." } }
         p { "Gain: " (gain_of_plan(plan)) "." }
         @for why in &plan.no_room { p { "No room: " (cut(why)) "." } }
         @for (name, lines) in steps {

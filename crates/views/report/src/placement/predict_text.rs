@@ -3,6 +3,7 @@
 use model::{ByteSize, MemoryFigures, NeededMemory, PredictedPlacement, Prediction, shell_word};
 use serde::Serialize;
 
+use crate::diagnosis::cure_plan_text::cpus_of_cure;
 use crate::form::advice::Advice;
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
@@ -38,6 +39,11 @@ pub fn predict_text(prediction: &Prediction, options: &TextOptions) -> String {
     for placement in &prediction.placements {
         if let Some((sentence, style)) = needs(placement) {
             say(&sentence, style);
+        }
+    }
+    for placement in &prediction.placements {
+        if let Some(cpus) = &placement.cpus {
+            say(&cpus_of_cure(&placement.placement, cpus), Style::Usual);
         }
     }
     for note in &prediction.notes {
@@ -162,7 +168,7 @@ mod tests {
             remote_share,
             relative_access,
             fullest_share: 1.0,
-            latency_ns: None,
+            ..MemoryFigures::default()
         };
         let near = PredictedPlacement {
             placement: "near-cpus".to_owned(),

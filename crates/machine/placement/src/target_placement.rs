@@ -1,17 +1,15 @@
-//! A placement that can be tried, as a user writes it: `current`, `near-cpus`, `cpus:0-3`,
+//! A placement of a running target, as a user writes it: `current`, `near-cpus`, `cpus:0-3`,
 //! `nodes:1+near-cpus`.
 
 use std::fmt;
 use std::str::FromStr;
 
+use crate::{Destination, Error};
 use model::{CpuSet, NodeSet, Topology};
-use placement::Destination;
-
-use crate::Error;
 
 /// A placement of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tried {
+pub struct TargetPlacement {
     /// The CPUs of its threads; `None` leaves them as they are.
     pub cpus: Option<Cpus>,
     /// Where its memory goes; `None` leaves it where it is.
@@ -29,17 +27,17 @@ pub enum Cpus {
 
 const CURRENT: &str = "current";
 
-impl FromStr for Tried {
+impl FromStr for TargetPlacement {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut tried = Tried::default();
+        let mut placement = TargetPlacement::default();
         if text == CURRENT {
-            return Ok(tried);
+            return Ok(placement);
         }
         for part in text.split('+') {
             if let Some(cpus) = cpus(part).transpose()? {
-                if tried.cpus.replace(cpus).is_some() {
+                if placement.cpus.replace(cpus).is_some() {
                     return Err(format!("{text} names CPUs twice"));
                 }
                 continue;
@@ -50,11 +48,11 @@ impl FromStr for Tried {
                      memory: {error}; two of them are joined with +, as in nodes:1+near-cpus"
                 )
             })?;
-            if tried.memory.replace(memory).is_some() {
+            if placement.memory.replace(memory).is_some() {
                 return Err(format!("{text} names two destinations of memory"));
             }
         }
-        Ok(tried)
+        Ok(placement)
     }
 }
 
@@ -77,7 +75,7 @@ fn cpus(text: &str) -> Option<Result<Cpus, String>> {
     }
 }
 
-impl fmt::Display for Tried {
+impl fmt::Display for TargetPlacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.cpus, &self.memory) {
             (None, None) => f.write_str(CURRENT),
@@ -97,7 +95,7 @@ impl fmt::Display for Cpus {
     }
 }
 
-impl Tried {
+impl TargetPlacement {
     /// The CPUs on this machine; `None` where they stay as they are.
     ///
     /// # Errors
@@ -138,7 +136,7 @@ impl Tried {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Tried;
+    use super::TargetPlacement;
 
     #[test]
     fn every_form_reads_as_it_is_written() {
@@ -152,9 +150,9 @@ mod tests {
             "nodes:0-1",
             "nodes:1+near-cpus",
         ] {
-            assert_eq!(text.parse::<Tried>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<TargetPlacement>().unwrap().to_string(), text);
         }
-        let turned: Tried = "interleave+cpus:2,1".parse().unwrap();
+        let turned: TargetPlacement = "interleave+cpus:2,1".parse().unwrap();
         assert_eq!(turned.to_string(), "cpus:1-2+interleave");
     }
 
@@ -168,7 +166,7 @@ mod tests {
             ("current+spread", "\"current\" is no placement"),
             ("cpu:0", "\"cpu:0\" is no placement"),
         ] {
-            let error = text.parse::<Tried>().unwrap_err();
+            let error = text.parse::<TargetPlacement>().unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }
@@ -176,7 +174,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in "[a-z:+=,0-9-]{0,30}|\\PC{0,20}") {
-            let _ = text.parse::<Tried>();
+            let _ = text.parse::<TargetPlacement>();
         }
     }
 }
