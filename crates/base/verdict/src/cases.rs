@@ -12,7 +12,8 @@ use crate::confidence::CONFIDENCE;
 use crate::control::Control;
 use crate::cost::cpu_ns_per_read;
 use crate::ratio::{
-    Ratio, bare_ratio, baseline_index, is_emulated, is_load_sweep, ratio, ratio_of, verdict,
+    Ratio, bare_ratio, baseline_index, have_alternated, is_emulated, is_load_sweep, ratio,
+    ratio_of, verdict,
 };
 use crate::standing::Standing;
 use crate::verdict::Verdict;
@@ -35,6 +36,12 @@ pub struct CaseJudgement {
     pub median: Option<f64>,
     /// Interval of the median.
     pub interval: Option<Interval>,
+    /// What texts show of it: the median, or the mean of its rounds ([`Judgement::is_of_rounds`]).
+    ///
+    /// [`Judgement::is_of_rounds`]: crate::Judgement::is_of_rounds
+    pub shown: Option<f64>,
+    /// Interval of what is shown.
+    pub shown_interval: Option<Interval>,
     /// Its possible ranks among the cases that are not controls: two cases that tie share at least
     /// one rank.
     pub rank: Option<Rank>,
@@ -72,19 +79,28 @@ pub struct Comparison {
 
 /// Judges each case, and ranks those that are not controls.
 pub(crate) fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement> {
+    let of_rounds = are_of_rounds(run);
     let cases = run.cases.iter().enumerate().map(|(index, case)| {
         let count = |counts: fn(Standing<'_>) -> bool| {
             let standings = case.trials.iter().map(Standing::of);
             standings.filter(|standing| counts(*standing)).count()
         };
         let values = valid_values(case);
+        let median = stats::median(&values).filter(|median| median.is_finite());
+        let interval = stats::median_interval(&values, CONFIDENCE);
+        let (shown, shown_interval) = match of_rounds {
+            true => mean_of_rounds(&values),
+            false => (median, interval),
+        };
         CaseJudgement {
             name: case.plan.name.clone(),
             valid: count(|standing| standing.is_valid()),
             invalid: count(|standing| matches!(standing, Standing::Invalid(_))),
             failed: count(|standing| matches!(standing, Standing::Failed(_))),
-            median: stats::median(&values).filter(|median| median.is_finite()),
-            interval: stats::median_interval(&values, CONFIDENCE),
+            median,
+            interval,
+            shown,
+            shown_interval,
             rank: None,
             is_control: controls.iter().any(|it| it.case_index == index),
         }
@@ -92,6 +108,23 @@ pub(crate) fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement>
     let mut cases: Vec<CaseJudgement> = cases.collect();
     rank(run, &mut cases);
     cases
+}
+
+/// Whether the windows of all cases alternated: then ratios are of rounds, and so are figures.
+pub(crate) fn are_of_rounds(run: &Run) -> bool {
+    let mut trials = run.cases.iter().flat_map(|case| &case.trials);
+    trials.any(|trial| trial.valid_value().is_some()) && run.cases.iter().all(have_alternated)
+}
+
+/// The geometric mean of the rounds of a case, of which the ratios of cases that alternated are the
+/// quotients, and its interval.
+fn mean_of_rounds(values: &[f64]) -> (Option<f64>, Option<Interval>) {
+    let mean = (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp();
+    let rounds: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+    let ones = vec![Some(1.0); values.len()];
+    let estimate = stats::ratio_of_pairs(&rounds, &ones, CONFIDENCE);
+    let interval = estimate.map(|it| it.interval);
+    (Some(mean).filter(|mean| mean.is_finite()), interval)
 }
 
 /// Ranks the cases that can be ranked, by comparing each with every other.

@@ -5,7 +5,7 @@
 use model::{Run, RunStatus};
 use stats::Rank;
 
-use crate::cases::{CaseJudgement, Comparison, compare, judge_cases};
+use crate::cases::{CaseJudgement, Comparison, are_of_rounds, compare, judge_cases};
 use crate::confidence::common;
 use crate::control::{Control, controls};
 use crate::ratio::merit;
@@ -20,6 +20,9 @@ pub struct Judgement {
     /// Index of the case that is better than all other ranked cases, and so holds the first rank
     /// alone.
     pub winner: Option<usize>,
+    /// Whether figures are means of rounds, because the windows of all cases alternated; else they
+    /// are medians of trials.
+    pub is_of_rounds: bool,
     /// Cases that repeat others and must tie with them.
     pub controls: Vec<Control>,
 }
@@ -27,7 +30,7 @@ pub struct Judgement {
 impl Judgement {
     /// Returns the minimum confidence of the intervals of all medians.
     pub fn confidence(&self) -> f64 {
-        common(self.cases.iter().filter_map(|case| case.interval))
+        common(self.cases.iter().filter_map(|case| case.shown_interval))
     }
 }
 
@@ -39,6 +42,7 @@ pub fn judge(run: &Run) -> Judgement {
     let is_first = |case: &CaseJudgement| case.rank.is_some_and(Rank::is_first);
     let winner = cases.iter().position(is_first);
     Judgement {
+        is_of_rounds: are_of_rounds(run),
         controls,
         cases,
         comparisons,
@@ -46,9 +50,9 @@ pub fn judge(run: &Run) -> Judgement {
     }
 }
 
-/// Returns the indices of the cases by median, with unranked cases after the others and controls
-/// last. Without any ranks, keeps the order of the run, except that imported figures are sorted by
-/// median.
+/// Returns the indices of the cases by their figures, with unranked cases after the others and
+/// controls last. Without any ranks, keeps the order of the run, except that imported figures are
+/// sorted.
 pub fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
     let mut order: Vec<usize> = (0..judgement.cases.len()).collect();
     let cases = &judgement.cases;
@@ -56,7 +60,7 @@ pub fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
         order.sort_by(|a, b| {
             let apart = |index: &usize| (cases[*index].is_control, cases[*index].rank.is_none());
             let merit = |index: &usize| {
-                let median = cases[*index].median;
+                let median = cases[*index].shown;
                 median.map_or(f64::NEG_INFINITY, |median| merit(run.metric, median))
             };
             let by_merit = merit(b).total_cmp(&merit(a));

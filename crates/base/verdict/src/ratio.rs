@@ -120,7 +120,7 @@ fn in_rounds(run: &Run) -> bool {
 }
 
 /// Returns whether the windows of all valid trials alternated with those of other cases.
-fn have_alternated(case: &Case) -> bool {
+pub(crate) fn have_alternated(case: &Case) -> bool {
     let mut counted = case.trials.iter().filter(|it| it.valid_value().is_some());
     counted.all(Trial::has_alternated)
 }

@@ -117,7 +117,7 @@ fn the_current_placement_against_itself_has_no_winner_and_changes_nothing() {
     let (pid, metric) = (workers.first.pid(), &workers.metric);
     // Too few pairs for an interval, whatever the machine does meanwhile.
     let words = ["try", &pid, "--to", "current", "--metric", metric, "--json"];
-    let short = ["--window", "1", "--for", "18", "--by", "rate"];
+    let short = ["--window", "1", "--for", "28", "--by", "rate"];
     let tried = laboratory.document(&[&words[..], &short].concat());
     assert_eq!(
         (&tried["end"], &tried["is_kept"]),

@@ -22,10 +22,11 @@ pub fn run_svg(view: &RunView) -> Option<String> {
     let mut bottom = 0.0;
     push(&mut words, &mut bottom, width, LARGE, &view.question, false);
     push(&mut words, &mut bottom, width, SMALL, &view.verdict, false);
+    let middle = view.cases.first().map_or("median", |case| case.middle);
     let said = format!(
-        "Each dot is a trial (hollow: does not count), the line the median, the bar its {} \
+        "Each dot is a trial (hollow: does not count), the line the {}, the bar its {} \
          interval.",
-        view.confidence
+        middle, view.confidence
     );
     push(&mut words, &mut bottom, width, SMALL, &said, true);
     let top = bottom + 10.0;

@@ -129,13 +129,14 @@ pub fn compared_trial_dots(view: &ComparisonView) -> Markup {
 }
 
 fn figure(rows: &[Row<'_>], unit: &str, confidence: &str) -> Markup {
+    let middle = rows.first().map_or("median", |row| row.case.middle);
     match picture(rows, unit) {
         None => html! {},
         Some(picture) => html! {
             figure {
                 figcaption {
                     "Every trial, in " (report::plain(unit)) ": a filled dot counts, a hollow one "
-                    "does not; the line is the median, the bar its " (confidence)
+                    "does not; the line is the " (middle) ", the bar its " (confidence)
                     " interval, the small dots are single windows."
                 }
                 div.scroll { (picture.markup("Every trial of each case", false)) }
@@ -227,7 +228,9 @@ fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, (top, unit): (f64, &
         picture.shape(&html! {
             path.line d=(format!("M{x} {}V{}", px(middle - 9.0), px(middle + 9.0)))
                 style="stroke-width:2" {
-                title { (report::plain(&case.name)) ": median " (case.median) " " (unit) }
+                title {
+                    (report::plain(&case.name)) ": " (case.middle) " " (case.median) " " (unit)
+                }
             }
         });
     }

@@ -30,6 +30,7 @@ fn case(name: &str, median: f64) -> CaseView {
         asked: "CPUs 0-1".to_owned(),
         rank: "1".to_owned(),
         median: format!("{median:.2}"),
+        middle: "median",
         interval: "4.60 to 4.70".to_owned(),
         valid: "1 of 2".to_owned(),
         ratio: "1.49 (1.47 to 1.51)".to_owned(),

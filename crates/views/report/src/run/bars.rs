@@ -8,6 +8,7 @@ use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
 use crate::run::figures::{confidence_percent, unit, value};
 use crate::run::ranking::NAME_COLUMNS;
+use crate::run::ranking::middle;
 
 /// Bar up to the lower end of the interval.
 const SURE: char = '█';
@@ -48,8 +49,8 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
         .into_iter()
         .filter_map(|index| {
             let case = &judgement.cases[index];
-            let median = case.median?;
-            let interval = case.interval?;
+            let median = case.shown?;
+            let interval = case.shown_interval?;
             let (low, high) = (interval.low, interval.high);
             let name = plain_within(&case.name, NAME_COLUMNS);
             Some((name, low, median, high))
@@ -82,7 +83,10 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
     };
     let unit = unit(run);
     let sure = confidence_percent(judgement.confidence());
-    let legend = format!("{MEDIAN} median, {UNSURE} {sure} interval, {unit}{shorter}");
+    let legend = format!(
+        "{MEDIAN} {}, {UNSURE} {sure} interval, {unit}{shorter}",
+        middle(judgement)
+    );
     text.push_str(&options.paragraph(&pad, &legend, Style::Usual));
     text
 }

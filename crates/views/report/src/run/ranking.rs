@@ -51,10 +51,10 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
     table
 }
 
-/// Returns rank, name, median, interval and count of valid trials of a case.
+/// Returns rank, name, figure, interval and count of valid trials of a case.
 pub(crate) fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
     let unknown = || UNKNOWN.to_string();
-    let interval = case.interval.map(|it| {
+    let interval = case.shown_interval.map(|it| {
         let (low, high) = (value(metric, it.low), value(metric, it.high));
         format!("{low} to {high}")
     });
@@ -71,12 +71,20 @@ pub(crate) fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Styl
         (case.rank.map_or_else(unknown, rank_text), style),
         (plain_within(&case.name, NAME_COLUMNS), style),
         (
-            case.median.map_or_else(unknown, |it| value(metric, it)),
+            case.shown.map_or_else(unknown, |it| value(metric, it)),
             style,
         ),
         (interval.unwrap_or_else(unknown), Style::Usual),
         (format!("{} of {}", case.valid, case.trials()), valid_style),
     ]
+}
+
+/// What the figures of cases are.
+pub(crate) fn middle(judgement: &Judgement) -> &'static str {
+    match judgement.is_of_rounds {
+        true => "mean",
+        false => "median",
+    }
 }
 
 /// Formats a rank: `2`, or `2-4` for a range.

@@ -11,7 +11,7 @@ use crate::run::evidence::evidence_lines;
 use crate::run::figures::{UNKNOWN, confidence_percent, decimals, value};
 use crate::run::load_sweep::load;
 use crate::run::machine::machine;
-use crate::run::ranking::{against, comparison_cells, figures};
+use crate::run::ranking::{against, comparison_cells, figures, middle};
 use crate::run::text::{method, which_run};
 use crate::verdict_words::sentence::verdict_sentence;
 use crate::verdict_words::warnings::run_warnings;
@@ -95,9 +95,11 @@ pub struct CaseView {
     pub asked: String,
     /// Its rank, or the ranks that it may have: `2`, `2-4`.
     pub rank: String,
-    /// Its median, in the unit of the run.
+    /// Its figure, in the unit of the run.
     pub median: String,
-    /// The interval of the median: `4.60 to 4.70`.
+    /// What the figure is of its trials: `median`, or `mean`.
+    pub middle: &'static str,
+    /// The interval of the figure: `4.60 to 4.70`.
     pub interval: String,
     /// How many trials count: `9 of 10`.
     pub valid: String,
@@ -107,7 +109,7 @@ pub struct CaseView {
     pub verdict: String,
     /// What the load beside it moved, where it is a point of a curve.
     pub load: String,
-    /// Median and interval as numbers, in the unit of the run.
+    /// Figure and interval as numbers, in the unit of the run.
     pub median_value: Option<f64>,
     /// See `median_value`.
     pub interval_values: Option<(f64, f64)>,
@@ -209,7 +211,7 @@ fn case_view(run: &Run, judgement: &Judgement, index: usize) -> CaseView {
     let [(ratio, _), (verdict, _)] = comparison_cells(run, judgement, index);
     let unit_is = run.metric.facts().shown_unit_is;
     let shown = |value: f64| Some(value / unit_is).filter(|it| it.is_finite());
-    let ends = judged.interval.map(|it| (it.low, it.high));
+    let ends = judged.shown_interval.map(|it| (it.low, it.high));
     let topology = run.topology();
     let valid_trials: Vec<&Trial> = case.trials.iter().filter(|it| counts(it)).collect();
     let evidence = topology.filter(|_| !valid_trials.is_empty());
@@ -219,12 +221,13 @@ fn case_view(run: &Run, judgement: &Judgement, index: usize) -> CaseView {
         asked: asked(&case.plan),
         rank,
         median,
+        middle: middle(judgement),
         interval,
         valid,
         ratio,
         verdict,
         load: load(case).unwrap_or_else(|| UNKNOWN.to_owned()),
-        median_value: judged.median.and_then(shown),
+        median_value: judged.shown.and_then(shown),
         interval_values: ends.and_then(|(low, high)| shown(low).zip(shown(high))),
         trials: case
             .trials

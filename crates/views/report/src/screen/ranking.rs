@@ -10,6 +10,7 @@ use crate::run::bars::{MEDIAN, Scale, UNSURE};
 use crate::run::figures::{
     BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
 };
+use crate::run::ranking::middle;
 use crate::run::ranking::rank_text;
 use crate::run::table::{Side, Table};
 use crate::run::windows;
@@ -108,14 +109,14 @@ impl<'r> Ranking<'r> {
 
     /// Formats the median; where the largest is in millions, all are, with four significant digits.
     fn figure(&self, case: &CaseJudgement, shown: &[usize]) -> String {
-        let Some(median) = case.median else {
+        let Some(median) = case.shown else {
             return UNKNOWN.to_owned();
         };
         let metric: Metric = self.run.metric;
         let unit = metric.facts().shown_unit_is;
         let medians = shown
             .iter()
-            .filter_map(|it| self.judgement.cases[*it].median);
+            .filter_map(|it| self.judgement.cases[*it].shown);
         let most = medians.map(|it| (it / unit).abs()).fold(0.0, f64::max);
         let (size, letter) = match most {
             1e6..1e9 => (1e6, "M"),
@@ -139,8 +140,8 @@ impl<'r> Ranking<'r> {
     fn scale(&self, shown: &[usize], columns: usize) -> Scale {
         let cases = shown.iter().map(|it| &self.judgement.cases[*it]);
         let ends = cases.filter_map(|case| {
-            let high = case.interval.map(|it| it.high);
-            high.or(case.median)
+            let high = case.shown_interval.map(|it| it.high);
+            high.or(case.shown)
         });
         Scale {
             most: ends.fold(0.0, f64::max),
@@ -150,7 +151,7 @@ impl<'r> Ranking<'r> {
 
     /// Returns the bar of a case; without an interval all of it is drawn as uncertain.
     fn bar(&self, case: &CaseJudgement, scale: &Scale) -> String {
-        let bar = case.median.and_then(|median| match case.interval {
+        let bar = case.shown.and_then(|median| match case.shown_interval {
             Some(interval) => scale.bar(interval.low, median, interval.high),
             None => scale.bar(0.0, median, median),
         });
@@ -173,13 +174,18 @@ impl<'r> Ranking<'r> {
         let cases = &self.judgement.cases;
         let mut parts = Vec::new();
         if bars && !is_emulated(self.run) {
-            parts.push(match cases.iter().any(|case| case.interval.is_some()) {
-                true => {
-                    let sure = confidence_percent(self.judgement.confidence());
-                    format!("{MEDIAN} median, {UNSURE} {sure} interval")
-                }
-                false => format!("{MEDIAN} median, without an interval"),
-            });
+            parts.push(
+                match cases.iter().any(|case| case.shown_interval.is_some()) {
+                    true => {
+                        let sure = confidence_percent(self.judgement.confidence());
+                        format!(
+                            "{MEDIAN} {}, {UNSURE} {sure} interval",
+                            middle(self.judgement)
+                        )
+                    }
+                    false => format!("{MEDIAN} {}, without an interval", middle(self.judgement)),
+                },
+            );
         }
         let had_time = cases
             .iter()

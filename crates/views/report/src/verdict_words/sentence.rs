@@ -24,6 +24,7 @@ pub fn verdict_sentence(run: &Run, judgement: &Judgement) -> String {
         comparisons,
         winner,
         controls,
+        ..
     } = judgement;
     let winner = winner.map(|index| &cases[index]);
     sentence(run, cases, comparisons, winner) + &controls::sentence(run, controls)

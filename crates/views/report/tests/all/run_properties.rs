@@ -1,6 +1,6 @@
 //! Properties of any run: it renders harmlessly and deterministically, and is judged by the rules.
 
-use model::{ImportedWork, Run, Work};
+use model::{ImportedWork, ParkedEvidence, Run, Work};
 use proptest::prelude::*;
 use report::{Called, SCREEN_LINES, Screen, TextOptions, calibration_text, run_document, run_text};
 use unicode_width::UnicodeWidthStr;
@@ -145,6 +145,31 @@ proptest! {
                 _ => prop_assert!(case.best <= baseline.worst && baseline.best <= case.worst),
             }
         }
+    }
+
+    /// Figures and ratios of one table are one estimate: quotients of figures are the ratios.
+    #[test]
+    fn figures_of_cases_that_alternate_have_the_ratios_that_are_shown(
+        rounds in prop::collection::vec(prop::array::uniform3(100.0..10_000.0f64), 5..9),
+    ) {
+        let of_case = |case: usize| rounds.iter().map(|round| round[case]).collect();
+        let mut run = with_rates(&[of_case(0), of_case(1), of_case(2)]);
+        for case in &mut run.cases {
+            for (round, trial) in (0..).zip(&mut case.trials) {
+                trial.round = round;
+                trial.evidence.parked = Some(ParkedEvidence::default());
+            }
+        }
+        let judgement = judge(&run);
+        prop_assert!(judgement.is_of_rounds);
+        let shown = |index: usize| judgement.cases[index].shown.unwrap();
+        for comparison in &judgement.comparisons {
+            let ratio = comparison.ratio.unwrap().ratio;
+            let quotient = shown(comparison.case_index) / shown(0);
+            prop_assert!((quotient / ratio - 1.0).abs() < 1e-9, "{quotient} {ratio}");
+        }
+        let order = verdict::order(&run, &judgement);
+        prop_assert!(order.is_sorted_by(|one, next| shown(*one) >= shown(*next)));
     }
 
     #[test]
