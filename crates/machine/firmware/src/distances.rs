@@ -1,5 +1,5 @@
 //! Distances from measured latencies: ten times the ratio to the local latency, the same for all
-//! nodes of a hop class, so that a difference of a nanosecond is none.
+//! nodes of a hop class, so that differences of 1 ns are ignored.
 
 use model::{ClassesByRow, LatencyResult, MeasuredDistances, NodeId, NodeSet};
 

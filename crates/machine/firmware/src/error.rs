@@ -49,7 +49,7 @@ pub enum Error {
         reason: String,
     },
     /// Figures that no memory has, whose sum is infinite.
-    #[error("the bandwidths are too large to be any")]
+    #[error("the bandwidths are out of range")]
     BandwidthsTooLarge,
     /// There is nothing to weigh against each other.
     #[error("weights need at least two nodes with memory, found {nodes}")]
@@ -71,6 +71,8 @@ pub enum Error {
         of_kernel: String,
     },
     /// The kernel only takes a table that is newer than the firmware's, and none is.
-    #[error("the firmware's table SLIT has the highest revision of all: the kernel takes no other")]
+    #[error(
+        "the firmware's table SLIT has the highest revision of all, so the kernel would ignore ours"
+    )]
     NoNewerRevision,
 }

@@ -1,4 +1,4 @@
-//! A table of distances from measured latencies, in the place of the firmware's, and weights of
+//! A SLIT override from measured latencies, and weights of
 //! interleaving from measured bandwidths: figures in, bytes and figures out. Nothing here reads or
 //! changes the machine. docs/firmware.md has the whole way.
 #![forbid(unsafe_code)]

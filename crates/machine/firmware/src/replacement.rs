@@ -19,7 +19,7 @@ const OWN: Maker = Maker {
     oem_revision: 1,
 };
 
-/// A table in the place of the firmware's.
+/// A table that overrides the firmware's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     /// The table alone.
@@ -33,7 +33,7 @@ pub struct Replacement {
 /// Makes the table. `srat` and `slit` are the firmware's tables, `kernel_nodes` the nodes that the
 /// kernel made of them.
 ///
-/// The kernel takes a table in the place of the firmware's only if it has the same OEM ids and a
+/// The kernel lets a table override the firmware's only if it has the same OEM ids and a
 /// higher OEM revision (drivers/acpi/tables.c, `acpi_table_initrd_override`).
 ///
 /// # Errors

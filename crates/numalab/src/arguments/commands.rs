@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// What is the bandwidth from each node's CPUs to each node's memory?
     #[command(after_help = "Example: numalab bandwidth --kernel triad --loaded")]
     Bandwidth(BandwidthArguments),
-    /// Make a distance table from measured latency, for the firmware's place.
+    /// Build a SLIT override from measured latency.
     ///
     /// What should the firmware say about distances? The kernel, its schedulers and other programs
     /// believe the firmware's table; the next boot can have the measured one. With --weights: by
@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Show who touched memory first, and so decided its node.
     ///
     /// Unless a policy says otherwise, a page goes to the node of the CPU that touches it first.
-    /// Which process touched how much of each shared segment, on which node, when, and where are
+    /// Which process first touched each page of shared memory, on which node, when, and where are
     /// the pages now? Watches a program from its start, or a running target for some time.
     #[command(after_help = "Example: numalab firsttouch --for 5m -- postgres -D /var/lib/pg/data")]
     Firsttouch(crate::commands::first_touch::FirstTouchArguments),
@@ -149,8 +149,8 @@ pub(crate) enum Command {
     Move(crate::commands::relocate::MoveArguments),
     /// Let the kernel move shared memory to the CPUs that use it.
     ///
-    /// NUMA balancing leaves the shared memory of databases alone. Would it help? It is let at that
-    /// memory for a while, and watched; `numalab undo` takes the pages back.
+    /// NUMA balancing leaves the shared memory of databases alone. Would it help? Let the kernel
+    /// balance that memory for a while, and report; `numalab undo` moves the pages back.
     #[command(after_help = "Example: numalab balance postgres:/data --for 300")]
     Balance(crate::commands::balance::BalanceArguments),
     /// Predict what placements could give a database, without touching it.

@@ -1,4 +1,4 @@
-//! `numalab firmware`: measured distances in the place of the firmware's, and weights of
+//! `numalab firmware`: overrides the firmware's distances by measured ones, and weights of
 //! interleaving by [`super::weights`].
 
 use std::path::{Path, PathBuf};

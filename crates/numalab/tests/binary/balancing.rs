@@ -64,7 +64,7 @@ fn place(pid: &str) -> Vec<String> {
 
 fn until_at_work(pid: &str) {
     let is_at_work = || place(pid)[0].starts_with("bind=balancing:").then_some(());
-    until("the kernel is let at the memory", is_at_work);
+    until("the kernel balances the memory", is_at_work);
 }
 
 fn nothing_in_force(laboratory: &Laboratory) {
@@ -176,7 +176,7 @@ fn pages_have_not_settled_before_their_users_were_scanned() {
     let _late = Scanning::with(&[("scan_delay_ms", 15_000), ("scan_period_max_ms", 22_000)]);
     let reader = reader();
     let target = reader.pid();
-    // It stands still until the kernel is let at its memory, which takes seconds on a busy machine.
+    // It stands still until the kernel balances its memory, which takes seconds on a busy machine.
     let child = format!("/proc/{target}/task/{target}/children");
     let child = fs::read_to_string(child).unwrap();
     let child = pid(child.trim().parse().unwrap());

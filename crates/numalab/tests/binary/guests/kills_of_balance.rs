@@ -51,7 +51,7 @@ fn a_killed_balance_is_undone() {
     let before = state();
     let began = Instant::now();
     let balance = laboratory.start(&words);
-    until("the kernel is let at the memory", || {
+    until("the kernel balances the memory", || {
         pool()[0].contains(" bind=balancing:").then_some(())
     });
     let window = began.elapsed() * 3 / 2 + Duration::from_secs(2);

@@ -20,7 +20,7 @@ const NODE_HEIGHT: usize = 6 * LINE + 10;
 /// Maximum number of columns of a line in a node's box.
 const NODE_COLUMNS: usize = 20;
 
-/// Draws a machine, with the latencies that were measured on it in the place of the firmware's
+/// Draws a machine, with the latencies that were measured on it instead of the firmware's
 /// distances, if there are any.
 pub fn topology_svg(topology: &Topology, latencies: Option<&LatencyResult>) -> String {
     let map = DistanceMap::of(topology, latencies);

@@ -229,7 +229,7 @@ async fn serve(stream: TcpStream, state: Arc<request::Server>, limits: Limits, a
         .max_buf_size(HEAD_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // A client that leaves is no error of ours.
+    // A client disconnect is not an error.
     let _ = timeout(CONNECTION_WITHIN, connection).await;
 }
 

@@ -1,4 +1,4 @@
-//! The latest look at the machine, shared by all who read. Nobody reads: nobody looks.
+//! The latest look at the machine, shared by all readers. Samples only while someone reads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

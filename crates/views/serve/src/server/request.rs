@@ -64,7 +64,7 @@ async fn answer(server: Arc<Server>, request: Request<Incoming>) -> Answer {
     made.await.unwrap_or_else(|_| {
         Answer::line(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "numalab failed; its log says more",
+            "internal error; see the log",
         )
     })
 }

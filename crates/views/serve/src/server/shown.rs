@@ -142,12 +142,7 @@ fn json(document: String) -> Answer {
 fn failed(place: Place, problem: &Problem) -> Answer {
     match problem {
         Problem::Missing(why) => refused(place, StatusCode::NOT_FOUND, "Not found", why),
-        Problem::Senseless(why) => refused(
-            place,
-            StatusCode::BAD_REQUEST,
-            "This cannot be answered",
-            why,
-        ),
+        Problem::Senseless(why) => refused(place, StatusCode::BAD_REQUEST, "Bad request", why),
         Problem::Failed(why) => refused(
             place,
             StatusCode::INTERNAL_SERVER_ERROR,
