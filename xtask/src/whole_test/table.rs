@@ -129,6 +129,7 @@ pub(crate) const BOOTS: &[Boot] = &[
                 "kernel_agrees::",
                 "guests::kernels::the_newer_",
                 "guests::weights::memory_moves_",
+                "guests::weights::the_doctor_",
                 "guests::weights::weights_",
             ],
         )

@@ -5,7 +5,9 @@
 
 mod clean;
 mod error;
+mod latencies;
 mod line;
+mod lstopo;
 mod machine;
 mod moments;
 mod paste;

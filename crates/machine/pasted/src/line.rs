@@ -315,18 +315,27 @@ fn node_columns(line: &str) -> Option<Line> {
     Some(Line::NodeColumns(nodes, true))
 }
 
+/// Their figures are of an instance, not of nodes.
+const ORACLE: &str = "a report of Oracle, which tells of no nodes; `numalab import` compares such";
+
 fn not_used(line: &str) -> Option<Line> {
-    const OUTPUTS: [(&str, &str); 3] = [
+    const OUTPUTS: [(&str, &str); 2] = [
         ("policy: ", "numactl --show, which tells of a shell"),
         (
             "Per-node process memory usage",
             "numastat -p, which does not tell shared from private",
         ),
+    ];
+    // These stand in headings of a page, too.
+    const REPORTS: [(&str, &str); 3] = [
+        ("WORKLOAD REPOSITORY report", ORACLE),
+        ("STATSPACK report", ORACLE),
         (
-            "Per-node numastat info (in MBs)",
-            "numastat -n, which has MB, not pages",
+            "PGLIST_DATA",
+            "kmem -n of crash, which has pages of zones and no CPUs",
         ),
     ];
-    let found = OUTPUTS.iter().find(|(start, _)| line.starts_with(start))?;
+    let outputs = OUTPUTS.iter().find(|(start, _)| line.starts_with(start));
+    let found = outputs.or_else(|| REPORTS.iter().find(|(part, _)| line.contains(part)))?;
     Some(Line::NotUsed(found.1))
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use model::{CpuSet, NodeId, NodeSet};
 
 use crate::error::Error;
-use crate::line;
+use crate::line::{self, LscpuKey};
 
 /// A reading and where it stands.
 #[derive(Clone, Debug)]
@@ -73,6 +73,20 @@ impl Machine {
             value: nodes,
             place,
         });
+        Ok(())
+    }
+
+    /// A line of lscpu.
+    pub(crate) fn lscpu(&mut self, key: LscpuKey, value: &str, place: &str) -> Result<(), Error> {
+        match key {
+            LscpuKey::Online => {
+                if let Some(cpus) = line::cpus(value) {
+                    self.online(cpus, place)?;
+                }
+            }
+            LscpuKey::Model => self.processor(value),
+            LscpuKey::Architecture => self.architecture(value),
+        }
         Ok(())
     }
 

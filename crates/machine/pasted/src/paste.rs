@@ -130,3 +130,18 @@ impl Paste {
         lacks.map(fetch).collect()
     }
 }
+
+/// Whether a path, without its first slash, is that of a file of the kernel, and plain.
+pub(crate) fn is_of_kernel(path: &str) -> bool {
+    let is_plain = |part: &str| {
+        let is_name = !part.is_empty() && part.len() <= NAME_BYTES_MAX;
+        is_name && ![".", ".."].contains(&part) && !part.contains(char::is_control)
+    };
+    let of_kernel = path.starts_with("sys/") || path.starts_with("proc/");
+    of_kernel && path.len() <= PATH_BYTES_MAX && path.split('/').all(is_plain)
+}
+
+/// NAME_MAX of Linux.
+const NAME_BYTES_MAX: usize = 255;
+/// Maximum length of the path of a file: those of /sys have some hundred.
+const PATH_BYTES_MAX: usize = 512;

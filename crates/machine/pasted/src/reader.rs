@@ -1,15 +1,15 @@
 //! Reads texts line by line; what a line means may depend on those before it.
 
-use std::collections::BTreeMap;
-
 use model::{GivenCpus, NodeId, NodeSet, PastedPart};
 
 use crate::clean::clean;
 use crate::error::Error;
-use crate::line::{self, Line, LscpuKey, MB};
+use crate::latencies::Latencies;
+use crate::line::{self, Line, MB};
+use crate::lstopo::Tree;
 use crate::machine::{COUNTERS, Machine};
 use crate::moments::Moments;
-use crate::paste::{Paste, Text};
+use crate::paste::{Paste, Text, is_of_kernel};
 use crate::process_line;
 use crate::processes::{Processes, of_process};
 use crate::tables::{self, Columns};
@@ -40,6 +40,8 @@ enum State {
     Table(Columns),
     /// What lat_mem_rd prints.
     LatMemRd(NodeId, NodeId),
+    /// What lstopo prints, and where it begins.
+    Lstopo(Tree, String),
     /// A file, to be kept as it is, and where it begins.
     File(String, String),
 }
@@ -56,8 +58,7 @@ struct Reader {
     is_of_bundle: bool,
     /// What stood before the header of a file, as in a quoted mail.
     quote: String,
-    /// The sizes at which latencies were measured last, in MB.
-    sizes: BTreeMap<(NodeId, NodeId), f64>,
+    latencies: Latencies,
     /// What was recognised last: the lines after it are the same part.
     last_part: String,
     moments: Moments,
@@ -100,6 +101,18 @@ impl Reader {
         let mut cleaned = clean(raw);
         if !matches!(self.state, State::File(..)) {
             cleaned = self.processes.without_file(cleaned);
+        }
+        if let State::Lstopo(tree, _) = &mut self.state {
+            if tree.takes(&cleaned, raw) {
+                return Ok(());
+            }
+            self.end_of_state()?;
+        }
+        if let (Some(tree), false) = (Tree::begins(&cleaned, raw), self.is_whole_file) {
+            self.end_of_state()?;
+            self.part("lstopo", place);
+            self.state = State::Lstopo(tree, place.to_owned());
+            return Ok(());
         }
         let said = line::read(&cleaned);
         if let ([Line::File(path)], false) = (&said[..], self.is_whole_file) {
@@ -160,12 +173,7 @@ impl Reader {
     /// A file follows, or a text from a file that is not of the kernel.
     fn file(&mut self, path: &str, place: &str) {
         let path = path.trim().trim_start_matches('/');
-        let is_plain = |part: &str| {
-            let is_name = !part.is_empty() && part.len() <= NAME_BYTES_MAX;
-            is_name && ![".", ".."].contains(&part) && !part.contains(char::is_control)
-        };
-        let of_kernel = path.starts_with("sys/") || path.starts_with("proc/");
-        if of_kernel && path.len() <= PATH_BYTES_MAX && path.split('/').all(is_plain) {
+        if is_of_kernel(path) {
             self.part("files of /sys and /proc", place);
             self.paste.files.insert(path.to_owned(), String::new());
             self.state = State::File(path.to_owned(), place.to_owned());
@@ -181,6 +189,10 @@ impl Reader {
                     self.paste.remarks.push(remark);
                 }
             },
+            State::Lstopo(tree, place) => {
+                let remark = tree.tell(&mut self.machine, &place)?;
+                self.paste.remarks.extend(remark);
+            }
             State::File(path, place) => {
                 let text = self.paste.files.entry(path.clone()).or_default();
                 // What printed it put an empty line between two files.
@@ -231,7 +243,7 @@ impl Reader {
             }
             Line::Lscpu(key, value) => {
                 self.part("lscpu", place);
-                self.lscpu(key, &value, place)?;
+                self.machine.lscpu(key, &value, place)?;
             }
             Line::Status(line) => {
                 self.part("status of a process", place);
@@ -247,10 +259,8 @@ impl Reader {
                 self.state = State::LatMemRd(from, to);
             }
             Line::Pair(size, ns) => {
-                // The size grows from row to row: the last one is memory.
                 if let State::LatMemRd(from, to) = self.state {
-                    self.paste.latencies.insert((from, to), ns);
-                    self.sizes.insert((from, to), size);
+                    self.latencies.row((from, to), size, ns);
                 }
             }
             Line::NumaMaps => {
@@ -293,6 +303,15 @@ impl Reader {
                     self.node_meminfo(node, name, bytes >> 10, true, place)?;
                 }
             }
+            // Of `numastat -n`, pages in MB.
+            Some(((name, cells), true)) if COUNTERS.contains(&&*name.to_ascii_lowercase()) => {
+                self.part("numastat -n", place);
+                let name = name.to_ascii_lowercase();
+                for (node, mb) in cells {
+                    let pages = (mb * MB as f64 / SMALL_PAGE_BYTES).round() as u64;
+                    self.machine.counter(node, &name, pages);
+                }
+            }
             Some(((name, cells), false)) if COUNTERS.contains(&name) => {
                 self.part("numastat", place);
                 for (node, count) in cells {
@@ -305,23 +324,6 @@ impl Reader {
             None => self.paste.other_lines += 1,
         }
         Ok(())
-    }
-
-    fn lscpu(&mut self, key: LscpuKey, value: &str, place: &str) -> Result<(), Error> {
-        match key {
-            LscpuKey::Online => match line::cpus(value) {
-                Some(cpus) => self.machine.online(cpus, place),
-                None => Ok(()),
-            },
-            LscpuKey::Model => {
-                self.machine.processor(value);
-                Ok(())
-            }
-            LscpuKey::Architecture => {
-                self.machine.architecture(value);
-                Ok(())
-            }
-        }
     }
 
     fn node_meminfo(
@@ -363,12 +365,9 @@ impl Reader {
         }
         let paste = &mut self.paste;
         (paste.moments, paste.pools) = self.moments.finish();
-        let largest = self.sizes.values().copied().fold(SIZE_MIN_MB, f64::max);
-        paste.latencies.retain(|pair, ns| {
-            let is_whole = self.sizes.get(pair).is_some_and(|size| *size >= largest);
-            is_whole && LATENCIES_NS.contains(ns)
-        });
-        if paste.latencies.len() < self.sizes.len() {
+        let (latencies, is_broken) = self.latencies.finish();
+        paste.latencies = latencies;
+        if is_broken {
             let remark = "latencies that were broken off, or cannot be, are left out";
             paste.remarks.push(remark.to_owned());
         }
@@ -385,15 +384,13 @@ impl Reader {
     }
 }
 
-/// Less than this is cached by any processor that has nodes.
-const SIZE_MIN_MB: f64 = 8.0;
-/// What accesses to memory may take.
-const LATENCIES_NS: std::ops::RangeInclusive<f64> = 10.0..=100_000.0;
-
-/// NAME_MAX of Linux.
-const NAME_BYTES_MAX: usize = 255;
-/// Maximum length of the path of a file: those of /sys have some hundred.
-const PATH_BYTES_MAX: usize = 512;
+/// numastat multiplies pages by their size, which it does not print: that of most machines.
+const SMALL_PAGE_BYTES: f64 = 4096.0;
 
 /// Headings inside of known output, which say nothing of their own.
-const HEADINGS: [&str; 3] = ["node distances:", "\"stride=", "depth(MB)"];
+const HEADINGS: [&str; 4] = [
+    "node distances:",
+    "\"stride=",
+    "depth(MB)",
+    "Per-node numastat",
+];

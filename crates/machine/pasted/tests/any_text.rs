@@ -6,7 +6,7 @@ use pasted::{Error, Text, read};
 use proptest::prelude::*;
 
 /// Pieces of what tools print, to be put together in any order.
-const PIECES: [&str; 28] = [
+const PIECES: [&str; 33] = [
     "available: 2 nodes (0-1)",
     "node 0 cpus: 0 1 2 3",
     "4 5 6 7",
@@ -35,6 +35,11 @@ const PIECES: [&str; 28] = [
     "==> sys/devices/system/node/node0/cpulist <==",
     "# /proc/meminfo",
     "#==[ Configuration File ]===#",
+    "Machine (31GB total)",
+    "  NUMANode L#0 (P#0 16GB)",
+    "    L3 L#0 (20MB) + Core L#0 + PU L#0 (P#0)",
+    "      PU L#1 (P#99999999999)",
+    "Numa_Foreign 5.5 1e300",
 ];
 
 fn text(content: String) -> Text {

@@ -77,6 +77,72 @@ fn doctor(laboratory: &Laboratory, text: &str) -> Value {
 }
 
 #[test]
+fn the_tree_of_lstopo_and_counters_in_megabytes_are_read() {
+    let laboratory = Laboratory::new();
+    let text = "\
+$ lstopo --of console
+Machine (31GB total)
+  Package L#0
+    NUMANode L#0 (P#0 16GB)
+    L3 L#0 (20MB)
+      L2 L#0 (256KB) + Core L#0
+        PU L#0 (P#0)
+        PU L#1 (P#2)
+    HostBridge
+      PCI 00:1f.2 (SATA)
+  Package L#1
+    NUMANode L#1 (P#1 15GB)
+    L3 L#1 (20MB)
+      L2 L#1 (256KB) + Core L#1 + PU L#2 (P#1)
+
+Per-node numastat info (in MBs):
+                          Node 0          Node 1           Total
+                 --------------- --------------- ---------------
+Numa_Hit                 8000.00         7000.00        15000.00
+Numa_Miss                   0.00          500.00          500.00
+Numa_Foreign              500.00            0.00          500.00
+Interleave_Hit             10.00           10.00           20.00
+Local_Node               7900.00         6900.00        14800.00
+Other_Node                100.00          600.00          700.00
+";
+    let document = doctor(&laboratory, text);
+    let parts = document["read_from"]["parts"].as_array().unwrap();
+    let parts: Vec<_> = parts
+        .iter()
+        .map(|it| it["what"].as_str().unwrap())
+        .collect();
+    assert_eq!(parts, ["lstopo", "numastat -n"], "{document:#}");
+    let found = &finding(&document, "allocations-elsewhere")["message"];
+    let expected = "since boot, 128000 pages requested on node 0 came from other nodes, and \
+                    2048000 from the node itself";
+    assert_eq!(found, expected);
+    // The same machine by another tool; another one is refused.
+    let numactl = "available: 2 nodes (0-1)\nnode 0 cpus: 0 2\nnode 0 size: 16100 MB\n";
+    doctor(&laboratory, &format!("{text}{numactl}"));
+    let file = laboratory.file("two.txt", format!("{text}node 0 cpus: 0 1\n"));
+    let refused = laboratory.run(&["doctor", "--from", &file]).with_code(2);
+    assert!(
+        refused.stderr.contains("CPUs of node 0"),
+        "{}",
+        refused.stderr
+    );
+    // Without its indentation, nothing tells which CPUs are of which node.
+    let flat: Vec<&str> = text.lines().map(str::trim).collect();
+    let file = laboratory.file("flat.txt", flat.join("\n"));
+    let said = laboratory
+        .run(&["doctor", "--from", &file])
+        .with_code(0)
+        .stdout;
+    assert!(said.contains("shows no CPUs of nodes"), "{said}");
+    let awr = laboratory.file("awr.txt", "<h1>WORKLOAD REPOSITORY report for</h1>\n");
+    let said = laboratory
+        .run(&["doctor", "--from", &awr])
+        .with_code(0)
+        .stdout;
+    assert!(said.contains("`numalab import`"), "{said}");
+}
+
+#[test]
 fn huge_pages_far_from_the_cpus_of_the_group_are_found() {
     let laboratory = Laboratory::new();
     let near = pools([23589, 39046, 39047, 39047, 39047, 39047, 39047, 39047]);

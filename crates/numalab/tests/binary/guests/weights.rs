@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::holder::{Holder, placed};
-use super::kernel_setting::KernelSettings;
+use super::kernel_setting::{KernelSettings, pages_stay_where_they_are};
 use crate::laboratory::Laboratory;
 use crate::unmet_need::is_guest;
 use crate::user::{NOBODY, User};
@@ -109,6 +109,45 @@ fn weights_are_set_from_bandwidths_and_taken_back() {
     );
     assert_eq!(weights(), [2, 9], "another's weight stays");
     laboratory.run(&["undo", "--force"]).with_code(0);
+    assert_eq!(weights(), [1, 1]);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn the_doctor_plans_by_the_weights_of_the_kernel() {
+    let test = "the_doctor_plans_by_the_weights_of_the_kernel";
+    let Some(laboratory) = laboratory(test, true) else {
+        return;
+    };
+    let _settings = pages_stay_where_they_are();
+    let _small = KernelSettings::no_transparent_huge_pages();
+    set(&laboratory);
+    // Used from both nodes, and on one of them.
+    let holder = Holder::start(&["numactl", "--membind=0"], 48, 2, "memfd");
+    let pid = holder.pid();
+    let plan = &laboratory.document(&["doctor", &pid, "--json"])["plan"];
+    assert_eq!(plan["cure"], "weighted-interleave=0-1", "{plan:#}");
+    let load = |moment: &str| plan[moment]["busiest_load"].as_f64().unwrap();
+    assert!(load("before") > 1.4 && load("after") < 1.1, "{plan:#}");
+    let follow = |step: &str| {
+        let lines = plan[step].as_array().unwrap().iter();
+        let lines: Vec<_> = lines.map(|line| line.as_str().unwrap()).collect();
+        laboratory.script(&lines.join("\n"))
+    };
+    follow("now").with_code(0);
+    let pages = 48 * 256;
+    let weighted = format!(
+        "weighted interleave:0-1 N0={} N1={}",
+        pages / 3 * 2,
+        pages / 3
+    );
+    assert_eq!(holder.placed("memfd"), weighted);
+    follow("verify").with_code(0);
+    let then = laboratory.document(&["doctor", &pid, "--json"]);
+    assert!(then["plan"].is_null(), "{then:#}");
+    laboratory.run(&["undo"]).with_code(0);
+    assert_eq!(holder.placed("memfd"), format!("bind:0 N0={pages}"));
+    drop(holder);
     assert_eq!(weights(), [1, 1]);
     laboratory.nothing_is_left();
 }
