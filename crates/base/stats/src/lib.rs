@@ -4,6 +4,7 @@
 //! Functions that cannot answer (too few values, NaN, infinity) return `None`; none panics.
 #![forbid(unsafe_code)]
 
+mod batch_means;
 mod betting;
 mod bootstrap;
 mod comparison;
@@ -19,6 +20,7 @@ mod steady;
 mod sweep;
 mod warm_up;
 
+pub use batch_means::{Difference, Portion, RecordMean, difference};
 pub use betting::{Betting, betting_interval, effect, ln_wealth};
 pub use bootstrap::ratio_interval;
 pub use comparison::{ratio_of_cases, ratio_of_pairs};
