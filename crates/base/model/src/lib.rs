@@ -22,6 +22,7 @@ mod group_state;
 mod id_list;
 mod interleave_weights;
 mod latency;
+mod live_run;
 mod load_report;
 mod machine;
 mod metric;
@@ -31,6 +32,7 @@ mod pasted;
 mod placement;
 mod pools;
 mod prediction;
+mod recording;
 mod residency;
 mod run;
 mod server_kind;
@@ -82,6 +84,7 @@ pub use latency::{
     ClassesByRow, CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult,
     NodeLink, PageWalks, TransferMatrix,
 };
+pub use live_run::{LiveMeasured, LiveRun};
 pub use load_report::{
     LoadProfile, LoadReport, Printed, ReportEvent, ReportHost, ReportInterval, ReportKind,
 };
@@ -93,6 +96,7 @@ pub use pasted::{Fetch, GivenCpus, MemoryMoment, PastedPart, PoolMoment, Reading
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode, PoolReservation, ReservingProcess};
 pub use prediction::{NeededMemory, PredictedPlacement, Prediction};
+pub use recording::{RecordEnd, RecordReport, RecordWindow, RecordedTarget};
 pub use residency::{
     ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
     ResidencyMethod, Sampled, SampledShare, SegmentArea, SegmentKind, SegmentResidency, ServerView,
