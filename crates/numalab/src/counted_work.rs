@@ -1,6 +1,7 @@
 //! Whose counters of work `numalab try` reads: those of a database, of an instance that numalab
 //! holds up, or others that the user names.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -36,6 +37,16 @@ impl FromStr for Metric {
             }
             Some(("file", path)) if !path.is_empty() => Ok(Metric::File(path.into())),
             _ => Err("expected auto, command:PROGRAM or file:PATH".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Metric::Auto => f.write_str("auto"),
+            Metric::Command(program) => write!(f, "command:{program}"),
+            Metric::File(path) => write!(f, "file:{}", path.display()),
         }
     }
 }

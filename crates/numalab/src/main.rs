@@ -19,6 +19,7 @@ mod host;
 mod interrupt;
 mod latency_file;
 mod licences;
+mod live_store;
 mod machine;
 mod measured_latencies;
 mod memory_arguments;
@@ -36,6 +37,7 @@ mod pasted;
 mod placement_arguments;
 mod plan_file;
 mod progress;
+mod recorded_target;
 mod requested_files;
 mod run_arguments;
 mod run_id;
@@ -101,6 +103,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Balance(arguments) => commands::balance::run(&arguments),
         Command::Predict(arguments) => commands::predict::run(&arguments),
         Command::Try(arguments) => commands::try_placement::run(&arguments),
+        Command::Record(arguments) => commands::record::run(&arguments),
         Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),

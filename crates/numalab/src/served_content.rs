@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Run, RunHeader};
-use report::{RunView, Selection};
+use report::{RunView, Selection, TextOptions};
 use serde::Serialize;
 use serde_json::json;
 use serve::{Content, Look, Problem, RUNS_MAX, RunFigures, RunPage};
+use store::{Store, Stored};
 
 use crate::failure::Failure;
 use crate::observation::Observation;
@@ -21,7 +22,7 @@ const PAGES_MAX: usize = 8;
 pub(crate) struct ServedContent {
     observation: Mutex<Observation>,
     stored: StoredFigures,
-    pages: Made<String>,
+    pages: Made<RunPage>,
     documents: Made<String>,
 }
 
@@ -37,21 +38,28 @@ impl ServedContent {
     }
 
     fn load(&self, run: &str) -> Result<Run, Problem> {
-        let store = self.stored.open().map_err(|error| of_store(&error))?;
-        let none =
-            || Problem::Missing("no run is stored yet; run an experiment: numalab run".into());
-        let store = store.ok_or_else(none)?;
+        let store = self.store()?;
         store.load(run).map_err(|error| of_store(&error))
     }
 
+    fn store(&self) -> Result<Store, Problem> {
+        let store = self.stored.open().map_err(|error| of_store(&error))?;
+        let none =
+            || Problem::Missing("no run is stored yet; run an experiment: numalab run".into());
+        store.ok_or_else(none)
+    }
+
     /// Returns what is made of a run: kept, if the run was asked for by its whole id.
-    fn made(
+    fn made<T>(
         &self,
-        kept: &Made<String>,
+        kept: &Made<T>,
         run: &str,
-        make: impl Fn(&Run) -> Result<String, Problem>,
-    ) -> Result<Arc<String>, Problem> {
-        let make = || make(&self.load(run)?);
+        make: impl Fn(Stored) -> Result<T, Problem>,
+    ) -> Result<Arc<T>, Problem> {
+        let make = || {
+            let stored = self.store()?.load_any(run);
+            make(stored.map_err(|error| of_store(&error))?)
+        };
         let header = self.stored.header(run);
         match header.map_err(|error| of_store(&error))? {
             Some(header) => kept.get(&header, make),
@@ -89,16 +97,27 @@ impl Content for ServedContent {
     }
 
     fn run_page(&self, run: &str) -> Result<RunPage, Problem> {
-        let make = |run: &Run| {
-            let view: RunView = crate::memory_runs::view(run);
-            Ok(page::run_page(std::slice::from_ref(&view)))
+        let make = |stored: Stored| match stored {
+            Stored::Run(run) => {
+                let view: RunView = crate::memory_runs::view(&run);
+                Ok(RunPage::Document(page::run_page(std::slice::from_ref(
+                    &view,
+                ))))
+            }
+            Stored::Live(live) => {
+                let text = report::live_text(&live, true, &TextOptions::default());
+                Ok(RunPage::Text(report::plain_lines(&text)))
+            }
         };
         let page = self.made(&self.pages, run, make)?;
-        Ok(RunPage::Document(String::clone(&page)))
+        Ok(RunPage::clone(&page))
     }
 
     fn run_document(&self, run: &str) -> Result<String, Problem> {
-        let make = |run: &Run| json_text(&report::run_document(run));
+        let make = |stored: Stored| match stored {
+            Stored::Run(run) => json_text(&report::run_document(&run)),
+            Stored::Live(live) => json_text(&report::live_document(&live)),
+        };
         let document = self.made(&self.documents, run, make)?;
         Ok(String::clone(&document))
     }
@@ -137,6 +156,7 @@ fn of_store(error: &store::Error) -> Problem {
         store::Error::NotThere { .. }
         | store::Error::NoRuns { .. }
         | store::Error::NoTrials { .. }
+        | store::Error::IsLive { .. }
         | store::Error::UnknownRun { .. }
         | store::Error::AmbiguousRun { .. } => Problem::Missing(text),
         _ => Problem::Failed(text),

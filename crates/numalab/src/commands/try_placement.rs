@@ -3,13 +3,14 @@
 use clap::{Args, ValueEnum};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{JudgedBy, TriedPlacement, TryEnd, TryReport};
+use model::{JudgedBy, LiveMeasured, RunStatus, TriedPlacement, TryEnd, TryReport};
 use residency::instances::{self, Target};
 use switchback::{Asked, Error, Halt, Live, Scene, Tried, Watched};
 
 use crate::changes::KINDS;
 use crate::counted_work::{Counted, Metric, counted};
 use crate::failure::Failure;
+use crate::live_store::LiveStore;
 use crate::state_folder::StateFolder;
 use crate::{argument_values, interrupt, machine, output, target};
 
@@ -99,7 +100,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let mut report = planned(arguments);
     if arguments.dry_run {
         plan(&root, &target, &topology, arguments, &mut report)?;
-        return show(arguments, &report);
+        return show(arguments, None, &report);
     }
     // What is impossible, or not permitted, is said before the target is watched for minutes.
     for tried in &arguments.to {
@@ -110,17 +111,9 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     report.notes.dedup();
     let counted = counted(&root, &target, &arguments.metric)?;
     let asked = asked(arguments, &counted, topology.emulated != Some(true));
-    let note = match (counted.has_emulated_cost(), asked.is_judged) {
-        (true, _) => Some(
-            "emulated cost: what a read costs is read from a table, so the figures say nothing \
-             about hardware",
-        ),
-        (false, true) => None,
-        (false, false) => {
-            Some("this machine is emulated, so its figures mean nothing and no placement wins")
-        }
-    };
-    report.notes.extend(note.map(str::to_owned));
+    report
+        .notes
+        .extend(emulated(&counted, &asked).map(str::to_owned));
     let role = arguments.pg_role.clone();
     let counters = Watched::start(&report.metric, move || counted.open(role.as_deref()))?;
     report.unit = counters.unit.to_owned();
@@ -142,6 +135,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         tell: &|at_s, text| output::talk(&format!("{at_s:8.1} s  {text}")),
     };
     let mut live = Live::begin(scene, counters)?;
+    let mut stored = LiveStore::begin(None, LiveMeasured::Try(report.clone()))?;
     let names = placements.iter().map(Tried::to_string).collect();
     let tried = switchback::attempt(&mut live, names, &asked, &mut report);
     let is_whole = [TryEnd::Decided, TryEnd::TimeOver].contains(&report.end);
@@ -152,14 +146,35 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let kept = keep.filter(|_| ended.is_ok());
     report.is_kept = kept.map(|number| placements[number].to_string());
     let ended = ended.map_err(not_taken_back);
-    if let Err(error) = tried {
-        return Err(with_what_is_left(error.into(), ended));
-    }
     if let Err(left) = &ended {
         report.is_left = Some(left.message.clone());
     }
-    show(arguments, &report)?;
+    let status = match &tried {
+        Ok(_) => report.end.status(),
+        Err(_) => RunStatus::Failed,
+    };
+    // Whatever becomes of the store, what was found is shown.
+    let kept = stored.put(status, LiveMeasured::Try(report.clone()));
+    if let Err(error) = tried {
+        return Err(with_what_is_left(error.into(), ended));
+    }
+    show(arguments, Some(&stored.run().id), &report)?;
+    kept?;
     ended.and_then(|()| conclusion(&report))
+}
+
+/// What figures of an emulated machine, or of emulated costs, mean.
+fn emulated(counted: &Counted, asked: &Asked) -> Option<&'static str> {
+    match (counted.has_emulated_cost(), asked.is_judged) {
+        (true, _) => Some(
+            "emulated cost: what a read costs is read from a table, so the figures say nothing \
+             about hardware",
+        ),
+        (false, true) => None,
+        (false, false) => {
+            Some("this machine is emulated, so its figures mean nothing and no placement wins")
+        }
+    }
 }
 
 /// What is asked of the session, by what counts its work.
@@ -193,11 +208,7 @@ fn with_what_is_left(failure: Failure, ended: Result<(), Failure>) -> Failure {
 fn planned(arguments: &TryArguments) -> TryReport {
     TryReport {
         target: arguments.target.clone(),
-        metric: match &arguments.metric {
-            Metric::Auto => "auto".to_owned(),
-            Metric::Command(program) => format!("command:{program}"),
-            Metric::File(path) => format!("file:{}", path.display()),
-        },
+        metric: arguments.metric.to_string(),
         seed: arguments
             .seed
             .unwrap_or_else(|| jiff::Timestamp::now().as_nanosecond() as u64),
@@ -233,11 +244,15 @@ fn plan(
     Ok(())
 }
 
-fn show(arguments: &TryArguments, report: &TryReport) -> Result<(), Failure> {
+fn show(arguments: &TryArguments, run: Option<&str>, report: &TryReport) -> Result<(), Failure> {
     match arguments.json {
-        true => output::json(&report::try_document(report)),
-        false => output::data(&report::try_text(report, &output::text_options())),
+        true => output::json(&report::try_document(run, report))?,
+        false => output::data(&report::try_text(report, &output::text_options()))?,
     }
+    if let Some(run) = run {
+        output::talk(&format!("stored as {run}: numalab show {run}"));
+    }
+    Ok(())
 }
 
 /// What could not be taken back, or kept, at the end.

@@ -36,6 +36,7 @@ mod latency_hwloc;
 mod latency_text;
 mod latency_transfers_text;
 mod licence;
+mod live_text;
 mod load_sweep;
 mod memory_plan;
 mod move_text;
@@ -44,6 +45,10 @@ mod pools_text;
 mod predict_text;
 mod ratio;
 mod reading_text;
+mod record_comparison;
+mod record_comparison_text;
+mod record_figures;
+mod record_text;
 mod relations_text;
 mod residency_figures;
 mod residency_granules;
@@ -136,6 +141,7 @@ pub use latency_hwloc::latency_hwloc_xml;
 pub use latency_text::latency_text;
 pub use latency_transfers_text::latency_transfers_text;
 pub use licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
+pub use live_text::{LiveDocument, live_document, live_text};
 pub use memory_plan::{MemoryPlan, PlanCosts, PlannedRun, memory_plan_text};
 pub use move_text::{MoveDocument, move_document, move_text, time_left};
 pub use pools_text::{
@@ -143,6 +149,11 @@ pub use pools_text::{
     pool_needs_command, pool_needs_text, pools_text, reservations_text,
 };
 pub use predict_text::{PredictDocument, predict_document, predict_text};
+pub use record_comparison::{FigureCompared, RecordComparison, compare_records};
+pub use record_comparison_text::{
+    RecordComparisonDocument, record_comparison_document, record_comparison_text,
+};
+pub use record_text::{RecordDocument, record_document, record_text};
 pub use residency_layout::layout_sentence;
 pub use residency_text::residency_text;
 pub use run_calibration::calibration_text;
