@@ -99,7 +99,21 @@ pub(crate) fn counted(root: &Root, target: &Target, metric: &Metric) -> Result<C
     }
 }
 
+/// Seconds of the shortest window of sessions that report their counters late: those of PostgreSQL
+/// do once a second, and idle ones up to 10 s later (pgstat.c, `PGSTAT_IDLE_INTERVAL`).
+pub(crate) const LATE_WINDOW_S: f64 = 20.0;
+/// Otherwise.
+const WINDOW_S: f64 = 2.0;
+
 impl Counted {
+    /// Seconds of the shortest window that its counters allow.
+    pub(crate) fn least_window_s(&self) -> f64 {
+        match self {
+            Counted::Database(Target::Postgres(_), _) => LATE_WINDOW_S,
+            _ => WINDOW_S,
+        }
+    }
+
     /// Whether reads cost what a table says, so that figures say nothing about hardware.
     pub(crate) fn has_emulated_cost(&self) -> bool {
         matches!(self, Counted::Held(counter) if counter.has_emulated_cost)

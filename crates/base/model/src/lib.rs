@@ -10,6 +10,7 @@ mod caches;
 mod command_work;
 mod counted;
 mod cure_plan;
+mod dosing;
 mod emulated_cost;
 mod error;
 mod event;
@@ -63,6 +64,7 @@ pub use caches::{
 pub use command_work::{Between, CommandServer, CommandWork, NumberPlace};
 pub use counted::{counted, cpu_words, node_words};
 pub use cure_plan::{CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure, PlanFile};
+pub use dosing::{DosePrediction, DoseReport, GivenDose};
 pub use emulated_cost::EmulatedCost;
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use model::{CpuSet, NodeSet, Topology};
-use placement::Destination;
+use placement::{Destination, Dose};
 
 use crate::Error;
 
@@ -16,6 +16,8 @@ pub struct Tried {
     pub cpus: Option<Cpus>,
     /// Where its memory goes; `None` leaves it where it is.
     pub memory: Option<Destination>,
+    /// The pages that go there: these alone, drawn again for each switch. A user cannot ask for it.
+    pub dose: Option<Dose>,
 }
 
 /// CPUs, as a user names them.
@@ -79,6 +81,13 @@ fn cpus(text: &str) -> Option<Result<Cpus, String>> {
 
 impl fmt::Display for Tried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(dose) = &self.dose {
+            write!(
+                f,
+                "{}% of pages to ",
+                f64::from(dose.parts_per_million) / 1e4
+            )?;
+        }
         match (&self.cpus, &self.memory) {
             (None, None) => f.write_str(CURRENT),
             (Some(cpus), None) => cpus.fmt(f),

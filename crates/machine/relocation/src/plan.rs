@@ -40,7 +40,7 @@ impl Plan {
     }
 }
 
-/// Bytes by position in the pattern and node.
+/// Bytes by kind of page in the pattern and node.
 type Tally = Vec<BytesByNode>;
 
 /// Makes the plan; looks at every page of the survey once.
@@ -54,7 +54,7 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
     let mut tallied: Vec<(Part, Tally)> = Vec::new();
     for mut part in survey.parts {
         let mut tally = Tally::new();
-        tally.resize(part.pattern.len(), BytesByNode::new());
+        tally.resize(part.pattern.kinds(), BytesByNode::new());
         let mut with_pages = Vec::new();
         for stretch in std::mem::take(&mut part.stretches) {
             let chunk = match reader.read(&part, &stretch) {
@@ -72,8 +72,8 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
                 with_pages.push(stretch);
             }
             for unit in chunk.units {
-                let place = unit.turn % part.pattern.len() as u64;
-                let bytes = tally[place as usize].entry(unit.node).or_default();
+                let kind = part.pattern.kind_of(unit.turn);
+                let bytes = tally[kind].entry(unit.node).or_default();
                 *bytes += unit.pages * part.page_bytes;
             }
         }
@@ -122,6 +122,9 @@ fn turned(tallied: Vec<(Part, Tally)>) -> Vec<PlannedPart> {
 
 /// How far to rotate the pattern so that the most bytes stay.
 fn best_turn(pattern: &Pattern, tallies: &[Tally]) -> usize {
+    if pattern.is_dosed() {
+        return 0;
+    }
     let staying = |turn: &usize| -> u64 {
         let at = |(place, by_node): (usize, &BytesByNode)| {
             let node = pattern.node_of((place + turn) as u64);
@@ -136,9 +139,9 @@ fn best_turn(pattern: &Pattern, tallies: &[Tally]) -> usize {
 
 fn judged(part: Part, tally: &Tally) -> PlannedPart {
     let (mut now, mut then, mut bytes_to_move) = (BytesByNode::new(), BytesByNode::new(), 0);
-    for (place, by_node) in (0_u64..).zip(tally) {
-        let wanted = part.pattern.node_of(place);
+    for (kind, by_node) in tally.iter().enumerate() {
         for (node, bytes) in by_node {
+            let wanted = part.pattern.node_of_kind(kind, *node);
             *now.entry(*node).or_default() += bytes;
             *then.entry(wanted).or_default() += bytes;
             if *node != wanted {

@@ -12,6 +12,7 @@ use residency::Options;
 use switchback::Tried;
 
 use crate::capture::MachineRoot;
+use crate::commands::predict_dose::{self, DoseArguments};
 use crate::failure::Failure;
 use crate::measured_latencies::take_latencies;
 use crate::{machine, output, target};
@@ -34,7 +35,10 @@ pub(crate) struct PredictArguments {
     /// written by `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
-    /// Print JSON (numalab.predict/1).
+    /// Doses of moved pages.
+    #[command(flatten)]
+    pub dose: DoseArguments,
+    /// Print JSON (numalab.predict/1, with --dose numalab.dose/1).
     #[arg(long)]
     pub json: bool,
 }
@@ -53,6 +57,10 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<(), Failure> {
         .iter()
         .map(|tried| wish(tried, &topology, arguments.shared))
         .collect::<Result<_, _>>()?;
+    if arguments.dose.dose {
+        let target = (root, arguments.target.as_str(), &target);
+        return predict_dose::run(&arguments.dose, arguments.json, target, &topology, &wishes);
+    }
     let residency = residency::inspect(root, &target, &topology, &Options::default())?;
     let gaps = residency.gaps.clone();
     let pids: Vec<u32> = residency.processes.iter().map(|it| it.pid).collect();

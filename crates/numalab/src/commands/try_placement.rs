@@ -5,14 +5,15 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{JudgedBy, LiveMeasured, RunStatus, TriedPlacement, TryEnd, TryReport};
 use residency::instances::{self, Target};
-use switchback::{Asked, Error, Halt, Live, Scene, Tried, Watched};
+use switchback::{Asked, Error, Live, Scene, Tried, Watched};
 
 use crate::changes::KINDS;
+use crate::commands::not_taken_back::{not_taken_back, with_what_is_left};
 use crate::counted_work::{Counted, Metric, counted};
 use crate::failure::Failure;
 use crate::live_store::LiveStore;
 use crate::state_folder::StateFolder;
-use crate::{argument_values, interrupt, machine, output, target};
+use crate::{argument_values, counted_work, interrupt, machine, output, target};
 
 /// Options of `numalab try`.
 #[derive(Debug, Args)]
@@ -45,7 +46,7 @@ pub(crate) struct TryArguments {
     #[arg(value_parser = argument_values::percent)]
     pub gain: f64,
     /// Seconds of a window [default: found from the load].
-    #[arg(long, value_name = "S", value_parser = window)]
+    #[arg(long, value_name = "S", value_parser = argument_values::window)]
     pub window: Option<f64>,
     /// Move at most this many MiB per second, there and back.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -77,20 +78,6 @@ pub(crate) enum By {
     /// Work per second.
     Rate,
 }
-
-/// Parses a window: work and CPU time are looked at once a second.
-fn window(text: &str) -> Result<f64, String> {
-    match argument_values::seconds(text)? {
-        seconds if seconds < 1.0 => Err("a window has at least 1 s".to_owned()),
-        seconds => Ok(seconds),
-    }
-}
-
-/// Seconds of the shortest window of sessions that report their counters late: those of PostgreSQL
-/// do once a second, and idle ones up to 10 s later (pgstat.c, `PGSTAT_IDLE_INTERVAL`).
-const LATE_WINDOW_S: f64 = 20.0;
-/// Otherwise.
-const WINDOW_S: f64 = 2.0;
 
 /// Tries the placements, takes everything back, and shows what they gave.
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
@@ -185,23 +172,9 @@ fn asked(arguments: &TryArguments, counted: &Counted, is_real: bool) -> Asked {
             By::Rate => JudgedBy::Rate,
         }),
         window_s: arguments.window,
-        least_window_s: match counted {
-            Counted::Database(Target::Postgres(_), _) => LATE_WINDOW_S,
-            _ => WINDOW_S,
-        },
+        least_window_s: counted.least_window_s(),
         stop_loss: arguments.stop_loss,
         is_judged: is_real || counted.has_emulated_cost(),
-    }
-}
-
-/// What failed first, and what of it could not be taken back.
-fn with_what_is_left(failure: Failure, ended: Result<(), Failure>) -> Failure {
-    match ended {
-        Ok(()) => failure,
-        Err(left) => Failure {
-            message: format!("{}; then: {}", failure.message, left.message),
-            ..left
-        },
     }
 }
 
@@ -226,7 +199,7 @@ fn plan(
     arguments: &TryArguments,
     report: &mut TryReport,
 ) -> Result<(), Failure> {
-    report.window_s = arguments.window.unwrap_or(LATE_WINDOW_S);
+    report.window_s = arguments.window.unwrap_or(counted_work::LATE_WINDOW_S);
     report.lead_in_s = switchback::lead_in_s(report.window_s);
     let processes = instances::find(root, target)?.len();
     for tried in &arguments.to {
@@ -253,18 +226,6 @@ fn show(arguments: &TryArguments, run: Option<&str>, report: &TryReport) -> Resu
         output::talk(&format!("stored as {run}: numalab show {run}"));
     }
     Ok(())
-}
-
-/// What could not be taken back, or kept, at the end.
-fn not_taken_back(halt: Halt) -> Failure {
-    let failure = match halt {
-        Halt::Failed(error) => error.into(),
-        Halt::End(_, because) => Failure::new(ExitCode::PlacementNotHonoured, because),
-    };
-    failure.advise(
-        "`numalab undo --list` shows what is still in force, `numalab undo` takes it back, with \
-         --force also what another process has changed since",
-    )
 }
 
 fn conclusion(report: &TryReport) -> Result<(), Failure> {

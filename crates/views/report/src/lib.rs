@@ -11,6 +11,7 @@ mod control;
 mod cure_plan_text;
 mod doctor_text;
 mod documents;
+mod dose_text;
 mod explanation;
 mod explanation_cost;
 mod explanation_document;
@@ -115,6 +116,7 @@ pub use documents::{
     DoctorAnswer, Document, Groups, bandwidth_plan_document, bind_document, doctor_document,
     groups_document, latency_plan_document, residency_document, topology_document,
 };
+pub use dose_text::{DoseDocument, dose_document, dose_text};
 pub use explanation::{Difference, Explanation, Factor, explain};
 pub use explanation_cost::CaseCost;
 pub use explanation_document::{ExplainDocument, explain_document};
