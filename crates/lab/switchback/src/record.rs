@@ -3,7 +3,7 @@
 use model::{RecordEnd, RecordReport, RecordWindow, TryEnd};
 
 use crate::Error;
-use crate::sample::{Halt, Sample, Subject, observe};
+use crate::sample::{Halt, Sample, Subject};
 use crate::window::unreadable;
 
 /// A record whose windows did not count for so long from its begin ends.
@@ -55,12 +55,19 @@ fn windows(
 ) -> Result<RecordEnd, Halt> {
     let begin_s = subject.now_s();
     let count = (report.seconds_asked / report.window_s).floor().max(1.0) as usize;
+    let mut last = subject.sample(begin_s)?;
+    let mut busy = (beside.machine_busy_s)();
     while report.windows.len() < count {
-        let busy_before = (beside.machine_busy_s)();
-        let samples = observe(subject, report.window_s)?;
-        let busy = (beside.machine_busy_s)().zip(busy_before);
+        // A window begins with the look that ended the one before.
+        let mut samples = vec![last];
+        for second in 1..=report.window_s.ceil() as u32 {
+            let moment = last.at_s + f64::from(second).min(report.window_s);
+            samples.push(subject.sample(moment)?);
+        }
+        last = samples[samples.len() - 1];
+        let busy_before = std::mem::replace(&mut busy, (beside.machine_busy_s)());
         report.windows.push(RecordWindow {
-            machine_busy_s: busy.map(|(now, then)| now - then),
+            machine_busy_s: busy.zip(busy_before).map(|(now, then)| now - then),
             ..window(&samples)
         });
         report.seconds = subject.now_s() - begin_s;
