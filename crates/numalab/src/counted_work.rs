@@ -11,6 +11,7 @@ use model::exit::ExitCode;
 use postgresql::Places;
 use residency::instances::{self, Target, databases_of_machine};
 use server::{WorkCounters, WorkDone};
+use switchback::Exported;
 
 use crate::databases::databases;
 use crate::failure::Failure;
@@ -24,6 +25,8 @@ pub(crate) enum Metric {
     Command(String),
     /// By a number in this file.
     File(PathBuf),
+    /// By a counter on a page of metrics, named so.
+    Exported(String, Exported),
 }
 
 impl FromStr for Metric {
@@ -36,7 +39,12 @@ impl FromStr for Metric {
                 Ok(Metric::Command(program.to_owned()))
             }
             Some(("file", path)) if !path.is_empty() => Ok(Metric::File(path.into())),
-            _ => Err("expected auto, command:PROGRAM or file:PATH".to_owned()),
+            Some(("prometheus", url)) => {
+                Ok(Metric::Exported(url.to_owned(), Exported::parse(url)?))
+            }
+            _ => {
+                Err("expected auto, command:PROGRAM, file:PATH or prometheus:URL#METRIC".to_owned())
+            }
         }
     }
 }
@@ -47,6 +55,7 @@ impl fmt::Display for Metric {
             Metric::Auto => f.write_str("auto"),
             Metric::Command(program) => write!(f, "command:{program}"),
             Metric::File(path) => write!(f, "file:{}", path.display()),
+            Metric::Exported(url, _) => write!(f, "prometheus:{url}"),
         }
     }
 }
@@ -124,6 +133,7 @@ impl Counted {
         match self {
             Counted::Named(Metric::Command(program)) => Ok(switchback::command(program.clone())),
             Counted::Named(Metric::File(path)) => Ok(switchback::file(path.clone())),
+            Counted::Named(Metric::Exported(_, exported)) => Ok(Box::new(exported.clone())),
             Counted::Named(Metric::Auto) => Err("the target has no counters".to_owned()),
             Counted::Held(counter) => Ok(Box::new(HeldInstance(*counter))),
             Counted::Database(target, pid) => {

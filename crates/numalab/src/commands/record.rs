@@ -32,7 +32,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, requires = "label")]
     pub add: bool,
     /// How work is counted: auto (the counters of the database), command:PROGRAM (it prints a
-    /// counter) or file:PATH (which holds one).
+    /// counter), file:PATH (which holds one), or prometheus:URL#METRIC (an exporter's page has it).
     #[arg(long, value_name = "METRIC", default_value = "auto")]
     pub metric: Metric,
     /// PostgreSQL role for reading its counters [default: the owner of the data directory if run as
