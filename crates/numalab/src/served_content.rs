@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Run, RunHeader};
-use report::{RunView, Selection, TextOptions};
+use report::{RecordComparison, RunView, Selection, TextOptions};
 use serde::Serialize;
 use serde_json::json;
 use serve::{Content, Look, Problem, RUNS_MAX, RunFigures, RunPage};
@@ -47,6 +47,17 @@ impl ServedContent {
         let none =
             || Problem::Missing("no run is stored yet; run an experiment: numalab run".into());
         store.ok_or_else(none)
+    }
+
+    /// Compares two records; `None` if both are none.
+    fn records(&self, first: &str, second: &str) -> Result<Option<RecordComparison>, Problem> {
+        let store = self.store()?;
+        let live = |run: &str| store.load_live(run).map_err(|error| of_store(&error));
+        let Some((first, second)) = live(first)?.zip(live(second)?) else {
+            return Ok(None);
+        };
+        let found = report::compare_records(&[first], &[second]);
+        found.map(Some).map_err(not_comparable)
     }
 
     /// Returns what is made of a run: kept, if the run was asked for by its whole id.
@@ -123,6 +134,11 @@ impl Content for ServedContent {
     }
 
     fn comparison(&self, first: &str, second: &str) -> Result<RunPage, Problem> {
+        if let Some(found) = self.records(first, second)? {
+            let options = TextOptions::default();
+            let text = report::record_comparison_text(&found, [first, second], &options);
+            return Ok(RunPage::Text(report::plain_lines(&text)));
+        }
         let (first, second) = (self.load(first)?, self.load(second)?);
         let found = report::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
         let view = report::comparison_view(&found, &first, &second);
@@ -130,6 +146,9 @@ impl Content for ServedContent {
     }
 
     fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem> {
+        if let Some(found) = self.records(first, second)? {
+            return json_text(&report::record_comparison_document(&found));
+        }
         let (first, second) = (self.load(first)?, self.load(second)?);
         let found = report::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
         json_text(&report::compare_document(&found, None, None))

@@ -212,6 +212,38 @@ mod tests {
         assert!(planned[0].then.values().all(|bytes| *bytes == 100 * 4096));
     }
 
+    #[test]
+    fn a_dose_takes_its_share_of_what_is_elsewhere_and_leaves_the_rest() {
+        let dose = placement::Dose {
+            parts_per_million: 200_000,
+            seed: 3,
+        };
+        let mut part = part(1);
+        part.pattern = Pattern::of_one(NodeId(1)).dosed(dose);
+        let mut tally = vec![BytesByNode::new(); part.pattern.kinds()];
+        // Half of the pages are on node 1 already, the others on nodes 0 and 2.
+        for page in 0..10_000 {
+            let node = NodeId([1, 0, 1, 2][page as usize % 4]);
+            *tally[part.pattern.kind_of(page)].entry(node).or_default() += 4096;
+        }
+        let planned = turned(vec![(part, tally)]).pop().unwrap();
+        let pages = |of: &BytesByNode, node| of[&NodeId(node)] / 4096;
+        assert!(
+            (900..1100).contains(&(planned.bytes_to_move / 4096)),
+            "{planned:?}"
+        );
+        assert_eq!(
+            [0, 1, 2].map(|node| pages(&planned.now, node)),
+            [2500, 5000, 2500]
+        );
+        for node in [0, 2] {
+            assert!(
+                (1900..2100).contains(&pages(&planned.then, node)),
+                "{planned:?}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn no_byte_is_lost(pages in 1..500_u64, nodes in 1..9_u32, seed in 0..1000_u64) {

@@ -1,6 +1,6 @@
 //! `numalab record` on real processes of this machine, and `numalab compare` of what it stored.
 //!
-//! Tests of switchback, store, report, stats.
+//! Tests of switchback, store, report, stats, postgresql, serve.
 
 use std::path::Path;
 
@@ -11,7 +11,9 @@ use store::Store;
 
 use crate::laboratory::{Laboratory, UnderWay, kill};
 use crate::patience::until;
+use crate::postgres_server::{Server, installed};
 use crate::running::Running;
+use crate::served::{Served, has_curl};
 use crate::trying::{Workers, two_cpus};
 
 /// The newest run of a store.
@@ -151,6 +153,70 @@ fn whatever_ends_a_record_leaves_its_windows() {
     let listed = laboratory.run(&["history"]).with_code(0).stdout;
     assert!(listed.contains("killed: record"), "{listed}");
     laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_record_of_postgres_has_its_transactions_mix_and_settings() {
+    const TEST: &str = "a_record_of_postgres_has_its_transactions_mix_and_settings";
+    let Some(bin) = installed(TEST) else {
+        return;
+    };
+    let server = Server::start(&bin);
+    let laboratory = Laboratory::new();
+    // Nobody works with it but numalab, which counts.
+    let words = ["record", &server.target(), "--pg-role", "postgres"];
+    let found = laboratory.document(&[&words[..], &["--for", "12", "--json"]].concat());
+    assert_eq!(
+        (&found["unit"], &found["mix_unit"]),
+        (&"transaction".into(), &"logical reads".into())
+    );
+    let windows = found["windows"].as_array().unwrap();
+    let sum = |key: &str| {
+        windows
+            .iter()
+            .filter_map(|it| it[key].as_f64())
+            .sum::<f64>()
+    };
+    assert!(
+        sum("work") > 0.0 && sum("cpu_s") > 0.0 && sum("machine_busy_s") > 0.0,
+        "{found}"
+    );
+    assert_eq!(found["server_settings"]["huge_pages"], "off", "{found}");
+    assert!(
+        found["kernel_settings"]["numa_balancing"].is_string(),
+        "{found}"
+    );
+    assert!(found["begin"]["processes"].as_u64() > Some(1), "{found}");
+    assert!(
+        !found["begin"]["bytes_by_node"]
+            .as_object()
+            .unwrap()
+            .is_empty(),
+        "{found}"
+    );
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn records_are_served() {
+    if !has_curl("records_are_served") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let workers = Workers::start(&laboratory, "0-1023");
+    let (pid, metric) = (workers.first.pid(), &workers.metric);
+    let words = ["record", &pid, "--metric", metric, "--for", "2", "--json"];
+    let runs = [(); 2].map(|()| laboratory.document(&words));
+    let [one, other] = [0, 1].map(|number| runs[number]["run"].as_str().unwrap());
+    let server = Served::start(&laboratory);
+    let get = |path: &str| server.get(path).with_status(200);
+    assert!(get("/runs").body.contains(&format!("record {pid}")));
+    assert!(get(&format!("/runs/{one}")).body.contains("Record of "));
+    assert_eq!(get(&format!("/api/runs/{one}")).document(), runs[0]);
+    let both = format!("compare?a={one}&b={other}");
+    assert!(get(&format!("/{both}")).body.contains("Not randomised"));
+    let compared = laboratory.document(&["compare", one, other, "--json"]);
+    assert_eq!(get(&format!("/api/{both}")).document(), compared);
 }
 
 #[test]
