@@ -58,22 +58,7 @@ pub(crate) fn server_settings(
 ) -> BTreeMap<String, String> {
     match target {
         Target::Postgres(data) => {
-            let Ok(said) = postgresql::server_settings(Path::new(data), role) else {
-                return BTreeMap::new();
-            };
-            let needed = said.huge_pages_needed.map(|it| it.to_string());
-            let size = said.huge_page_bytes.map(|it| it.to_string());
-            let settings = [
-                ("huge_pages", Some(said.huge_pages)),
-                ("shared_memory_size_in_huge_pages", needed),
-                ("huge_page_size", size),
-            ];
-            let known = settings
-                .into_iter()
-                .filter_map(|(name, value)| Some((name, value?)));
-            known
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()
+            postgresql::recorded_settings(Path::new(data), role).unwrap_or_default()
         }
         Target::Server(server) => {
             let Ok(pid) = server_process(root, server) else {

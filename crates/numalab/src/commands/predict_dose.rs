@@ -8,7 +8,7 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{
     DosePrediction, DoseReport, GivenDose, JudgedBy, MemoryFigures, NodeId, Prediction, Topology,
-    TryEnd, TryReport,
+    TryEnd, TryReport, counted,
 };
 use placement::{Destination, Dose};
 use residency::Options;
@@ -18,7 +18,7 @@ use switchback::{Asked, Given, Live, Scene, Tried, Watched};
 
 use crate::changes::KINDS;
 use crate::commands::not_taken_back::{not_taken_back, with_what_is_left};
-use crate::counted_work::{Counted, Metric, counted};
+use crate::counted_work::{self, Counted, Metric};
 use crate::failure::Failure;
 use crate::measured_latencies::take_latencies;
 use crate::state_folder::StateFolder;
@@ -87,7 +87,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let foreseen = foresee(root, target, topology, wishes)?;
     let metric = arguments.metric.clone().unwrap_or(Metric::Auto);
-    let counted = counted(root, target, &metric)?;
+    let counted = counted_work::counted(root, target, &metric)?;
     let seed = arguments.seed;
     let seed = seed.unwrap_or_else(|| jiff::Timestamp::now().as_nanosecond() as u64);
     let placements: Vec<Tried> = [Tried::default()]
@@ -306,7 +306,8 @@ fn refusal(response: Option<&DoseResponse>, blocks: usize, is_emulated: bool) ->
             Some("this machine is emulated, so its figures mean nothing".to_owned())
         }
         None => Some(format!(
-            "{blocks} blocks of windows count, and five are the fewest: give it longer (--for)"
+            "only {} of windows could be used, and five are the fewest: give it longer (--for)",
+            counted(blocks as u64, "block")
         )),
         Some(found) if found.is_bent => Some(
             "cost does not grow in proportion to the dose, so no line through small doses holds \

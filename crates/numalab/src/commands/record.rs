@@ -193,7 +193,8 @@ fn notes(report: &RecordReport) -> Vec<String> {
     let counting = report.windows.iter().filter(|it| it.void.is_none()).count();
     if counting < 20 {
         notes.push(format!(
-            "{counting} windows count, and an interval needs 20: record for longer (--for)"
+            "{} may be used, and an interval needs 20: record for longer (--for)",
+            model::counted(counting as u64, "window")
         ));
     }
     notes

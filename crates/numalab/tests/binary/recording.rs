@@ -181,7 +181,10 @@ fn a_record_of_postgres_has_its_transactions_mix_and_settings() {
         sum("work") > 0.0 && sum("cpu_s") > 0.0 && sum("machine_busy_s") > 0.0,
         "{found}"
     );
-    assert_eq!(found["server_settings"]["huge_pages"], "off", "{found}");
+    let settings = &found["server_settings"];
+    assert_eq!(settings["huge_pages"], "off", "{found}");
+    assert!(settings["shared_buffers"].is_string() && settings["server_version"].is_string());
+    assert!(settings["primary_conninfo"].is_null(), "{found}");
     assert!(
         found["kernel_settings"]["numa_balancing"].is_string(),
         "{found}"

@@ -1,6 +1,6 @@
 //! What doses say of placements, as text and as the document `numalab.dose/1`.
 
-use model::{DosePrediction, DoseReport, shell_word};
+use model::{DosePrediction, DoseReport, counted, shell_word};
 use serde::Serialize;
 
 use crate::advice::Advice;
@@ -48,9 +48,10 @@ pub fn dose_text(report: &DoseReport, options: &TextOptions) -> String {
         }
         None => {
             let line = format!(
-                "CPU time per {} by how far its memory is, from {} blocks of windows; the interval \
+                "CPU time per {} by how far its memory is, from {} of windows; the interval \
                  holds noise, and a tenth of what is predicted beyond the doses:",
-                report.unit, report.blocks
+                report.unit,
+                counted(u64::from(report.blocks), "block")
             );
             say(&line, Style::Usual);
             text.push('\n');

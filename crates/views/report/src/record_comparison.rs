@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{JudgedBy, LiveMeasured, LiveRun, RecordEnd, RecordReport};
+use model::{JudgedBy, LiveMeasured, LiveRun, RecordEnd, RecordReport, counted};
 use serde::Serialize;
 use stats::{Difference, RecordMean, difference};
 
@@ -366,7 +366,11 @@ fn notes(sides: &Sides<'_>) -> Vec<String> {
         }
         let void = report.windows.iter().filter(|it| it.void.is_some()).count();
         if void > 0 {
-            notes.push(format!("{void} windows of {} do not count", run.id));
+            notes.push(format!(
+                "of {}, {} left out",
+                run.id,
+                counted(void as u64, "window")
+            ));
         }
     }
     if sides.iter().flatten().any(|it| it.1.has_emulated_cost) {
