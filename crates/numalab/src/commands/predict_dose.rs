@@ -8,7 +8,7 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{
     DosePrediction, DoseReport, GivenDose, JudgedBy, MemoryFigures, NodeId, Prediction, Topology,
-    TryEnd, TryReport, counted,
+    TryEnd, TryReport, TryVerdict, counted,
 };
 use placement::{Destination, Dose};
 use residency::Options;
@@ -234,6 +234,13 @@ fn foresee(
     }
 }
 
+/// The share of the pages that a dose moves.
+fn share(tried: &Tried) -> f64 {
+    tried
+        .dose
+        .map_or(0.0, |it| f64::from(it.parts_per_million) / 1e6)
+}
+
 /// What follows from a session.
 fn concluded(
     session: TryReport,
@@ -241,25 +248,36 @@ fn concluded(
     foreseen: Foreseen,
     is_emulated: bool,
 ) -> DoseReport {
-    let share = |tried: &Tried| {
-        tried
-            .dose
-            .map_or(0.0, |it| f64::from(it.parts_per_million) / 1e6)
-    };
+    let stopped: Vec<&str> = session
+        .placements
+        .iter()
+        .filter(|it| it.verdict == TryVerdict::Stopped)
+        .map(|it| it.placement.as_str())
+        .collect();
     let given = placements.iter().map(|tried| Given {
         name: tried.to_string(),
         distance: share(tried) * foreseen.distance,
     });
-    let given: Vec<Given> = given.collect();
-    let blocks = switchback::blocks(&session.windows, &given);
-    let changes = switchback::changes(&blocks, &given);
-    let doses = placements.iter().zip(&given).zip(changes).skip(1);
-    let doses = doses.map(|((tried, given), cpu_time_change)| GivenDose {
-        name: given.name.clone(),
-        share: share(tried),
-        distance: given.distance,
-        cpu_time_change,
+    // The windows of a dose that was taken back say nothing: it had too few.
+    let used = given.filter(|it| !stopped.contains(&it.name.as_str()));
+    let used: Vec<Given> = used.collect();
+    let blocks = switchback::blocks(&session.windows, &used);
+    let changes = switchback::changes(&blocks, &used);
+    let doses = placements.iter().skip(1).map(|tried| {
+        let name = tried.to_string();
+        let mut known = used.iter().zip(&changes);
+        let known = known.find(|(given, _)| given.name == name);
+        GivenDose {
+            share: share(tried),
+            distance: share(tried) * foreseen.distance,
+            cpu_time_change: known.and_then(|(_, change)| *change),
+            name,
+        }
     });
+    let stopped = stopped.iter().map(|name| {
+        format!("{name} was taken back at once, and is left out: it was much worse for seconds")
+    });
+    let notes: Vec<String> = session.notes.iter().cloned().chain(stopped).collect();
     let response = DoseResponse::of(&blocks, CONFIDENCE);
     let refused = refusal(response.as_ref(), blocks.len(), is_emulated);
     let now = foreseen.prediction.now;
@@ -296,7 +314,7 @@ fn concluded(
         is_left: session.is_left,
         windows: session.windows,
         log: session.log,
-        notes: session.notes,
+        notes,
     }
 }
 
@@ -352,4 +370,108 @@ fn conclusion(report: &DoseReport) -> Result<(), Failure> {
         _ => because,
     };
     Err(Failure::new(code, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{PredictedPlacement, TriedPlacement, TryWindow};
+
+    use super::*;
+
+    /// What follows from ten blocks in which a unit costs `cost` of the distance and the block.
+    fn found(
+        cost: impl Fn(f64, u32) -> f64,
+        stopped: Option<u32>,
+        is_emulated: bool,
+    ) -> DoseReport {
+        let tried = DOSES.map(|dose| dosed(dose, 1, NodeId(1)));
+        let placements: Vec<Tried> = [Tried::default()].into_iter().chain(tried).collect();
+        let is_stopped = |tried: &Tried| {
+            tried
+                .dose
+                .is_some_and(|it| Some(it.parts_per_million) == stopped)
+        };
+        let window = |tried: &Tried, pair: u32| TryWindow {
+            placement: tried.to_string(),
+            pair,
+            seconds: 10.0,
+            work: Some(1000),
+            cpu_s: Some(cost(share(tried), pair)),
+            ..TryWindow::default()
+        };
+        let blocks = (1..=10).flat_map(|pair| placements.iter().map(move |it| (it, pair)));
+        let blocks = blocks.filter(|(tried, pair)| *pair < 2 || !is_stopped(tried));
+        let judged = |tried: &Tried| TriedPlacement {
+            placement: tried.to_string(),
+            verdict: match is_stopped(tried) {
+                true => TryVerdict::Stopped,
+                false => TryVerdict::Undecided,
+            },
+            ..TriedPlacement::default()
+        };
+        let session = TryReport {
+            windows: blocks.map(|(tried, pair)| window(tried, pair)).collect(),
+            placements: placements[1..].iter().map(judged).collect(),
+            ..TryReport::default()
+        };
+        let at = |relative_access: f64| MemoryFigures {
+            relative_access,
+            ..MemoryFigures::default()
+        };
+        let placement = PredictedPlacement {
+            placement: "1".to_owned(),
+            after: at(2.0),
+            ..PredictedPlacement::default()
+        };
+        let foreseen = Foreseen {
+            prediction: Prediction {
+                now: at(1.0),
+                placements: vec![placement],
+                ..Prediction::default()
+            },
+            to_node: NodeId(1),
+            distance: 1.0,
+        };
+        concluded(session, &placements, foreseen, is_emulated)
+    }
+
+    /// Half as much again if all memory is far, and noise of a thousandth.
+    fn line(dose: f64, block: u32) -> f64 {
+        (1.0 + 0.5 * dose) * (1.0 + 0.001 * f64::from(block % 3) * (1.0 - 9.0 * dose))
+    }
+
+    #[test]
+    fn a_line_predicts_with_and_without_a_dose_that_was_taken_back() {
+        for stopped in [None, Some(200_000)] {
+            let report = found(line, stopped, false);
+            assert_eq!(report.refused, None, "{report:?}");
+            let placement = &report.placements[0];
+            let change = placement.cpu_time_change.unwrap();
+            assert!((change - 0.5).abs() < 0.03, "{placement:?}");
+            assert!(placement.low.unwrap() < 0.5 && placement.high.unwrap() > 0.5);
+            assert_eq!(report.blocks, 10);
+            assert_eq!(report.doses[2].cpu_time_change.is_none(), stopped.is_some());
+            assert_eq!(report.notes.len(), usize::from(stopped.is_some()));
+        }
+    }
+
+    #[test]
+    fn what_shows_nothing_is_refused_and_says_what_is_excluded() {
+        let noise =
+            |dose: f64, block: u32| 1.0 + 0.01 * (f64::from(block) * 7.3 + dose * 99.0).sin();
+        let report = found(noise, None, false);
+        assert!(report.refused.unwrap().contains("nothing above noise"));
+        let placement = &report.placements[0];
+        assert_eq!(placement.cpu_time_change, None);
+        assert!(placement.low.unwrap() < 0.0 && placement.high.unwrap() > 0.0);
+        let report = found(line, None, true);
+        assert!(report.refused.unwrap().contains("emulated"));
+        assert_eq!(report.placements[0].low, None);
+        let bent = found(
+            |dose, block| line(0.0, block) + 10.0 * dose * dose,
+            None,
+            false,
+        );
+        assert!(bent.refused.unwrap().contains("in proportion"));
+    }
 }
