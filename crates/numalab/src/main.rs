@@ -70,6 +70,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Balance(arguments) => commands::balance::run(&arguments),
         Command::Predict(arguments) => commands::predict::run(&arguments),
         Command::Try(arguments) => commands::try_placement::run(&arguments),
+        Command::Record(arguments) => commands::record::run(&arguments),
         Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),

@@ -10,6 +10,7 @@ mod caches;
 mod command_work;
 mod counted;
 mod cure_plan;
+mod dosing;
 mod emulated_cost;
 mod error;
 mod event;
@@ -22,6 +23,7 @@ mod group_state;
 mod id_list;
 mod interleave_weights;
 mod latency;
+mod live_run;
 mod load_report;
 mod machine;
 mod metric;
@@ -31,6 +33,7 @@ mod pasted;
 mod placement;
 mod pools;
 mod prediction;
+mod recording;
 mod residency;
 mod run;
 mod server_kind;
@@ -63,6 +66,7 @@ pub use counted::{counted, cpu_words, node_words};
 pub use cure_plan::{
     CpusOfCure, CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure, PlanFile,
 };
+pub use dosing::{DosePrediction, DoseReport, GivenDose};
 pub use emulated_cost::EmulatedCost;
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
@@ -84,6 +88,7 @@ pub use latency::{
     ClassesByRow, CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult,
     NodeLink, PageWalks, TransferMatrix,
 };
+pub use live_run::{LiveMeasured, LiveRun};
 pub use load_report::{
     LoadProfile, LoadReport, Printed, ReportEvent, ReportHost, ReportInterval, ReportKind,
 };
@@ -95,6 +100,7 @@ pub use pasted::{Fetch, GivenCpus, MemoryMoment, PastedPart, PoolMoment, Reading
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode, PoolReservation, ReservingProcess};
 pub use prediction::{NeededMemory, PredictedPlacement, Prediction};
+pub use recording::{RecordEnd, RecordReport, RecordWindow, RecordedTarget};
 pub use residency::{
     ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
     ResidencyMethod, Sampled, SampledShare, SegmentArea, SegmentKind, SegmentResidency, ServerView,

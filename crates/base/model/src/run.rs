@@ -49,8 +49,11 @@ pub struct Run {
 pub struct RunHeader {
     /// Id.
     pub id: String,
-    /// Name of the experiment.
+    /// Name of the experiment; of a run of live windows the command and its target.
     pub experiment: String,
+    /// The name the user gave it; omitted from the document where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Start, RFC 3339 with offset.
     pub started_at: String,
     /// How it ended, so far.
@@ -59,13 +62,13 @@ pub struct RunHeader {
     pub host: Option<String>,
     /// Whether that machine is emulated in software.
     pub emulated: Option<bool>,
-    /// Cases that were run.
+    /// Cases that were run; of live windows, placements.
     pub cases: u32,
     /// Cases that the machine could not run.
     pub skipped: u32,
-    /// Trials that count.
+    /// Trials that count, or live windows.
     pub trials_valid: u32,
-    /// Trials that ran to their end but do not count.
+    /// Trials that ran to their end but do not count, or such live windows.
     pub trials_invalid: u32,
     /// Trials that did not run to their end.
     pub trials_failed: u32,

@@ -4,10 +4,12 @@
 //! Functions that cannot answer (too few values, NaN, infinity) return `None`; none panics.
 #![forbid(unsafe_code)]
 
+mod batch_means;
 mod betting;
 mod bootstrap;
 mod comparison;
 mod depletion;
+mod dose_response;
 mod generator;
 mod interval;
 mod percentile;
@@ -19,10 +21,12 @@ mod steady;
 mod sweep;
 mod warm_up;
 
+pub use batch_means::{Difference, Portion, RecordMean, difference};
 pub use betting::{Betting, betting_interval, effect, ln_wealth};
 pub use bootstrap::ratio_interval;
 pub use comparison::{ratio_of_cases, ratio_of_pairs};
 pub use depletion::{Depletion, depletion};
+pub use dose_response::DoseResponse;
 pub use generator::Generator;
 pub use interval::{Interval, VALUES_MIN, median_interval, proportion_interval};
 pub use quantile::{median, quantile};

@@ -37,5 +37,5 @@ pub use database::PostgreSql;
 pub use error::Error;
 pub use installation::{Installation, Places, find};
 pub use relations::{BufferMap, RelationsOrder, buffer_map, relations};
-pub use server_settings::server_settings;
+pub use server_settings::{recorded_settings, server_settings};
 pub use version::{Release, Version};

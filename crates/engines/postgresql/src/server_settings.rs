@@ -1,5 +1,6 @@
 //! Reads the settings of a running server for the doctor.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use judgement::doctor::PostgresSettings;
@@ -35,6 +36,54 @@ pub fn server_settings(data: &Path, role: Option<&str>) -> Result<PostgresSettin
                 _ => default_huge_page_bytes()?,
             },
         })
+    })
+}
+
+/// The settings of a load, and of where memory is: those that a record compares. Some of the others
+/// hold passwords (`primary_conninfo`).
+const RECORDED: [&str; 24] = [
+    "autovacuum",
+    "dynamic_shared_memory_type",
+    "effective_io_concurrency",
+    "fsync",
+    "full_page_writes",
+    "huge_page_size",
+    "huge_pages",
+    "io_method",
+    "io_workers",
+    "jit",
+    "maintenance_work_mem",
+    "max_connections",
+    "max_parallel_workers",
+    "max_parallel_workers_per_gather",
+    "max_worker_processes",
+    "server_version",
+    "shared_buffers",
+    "shared_memory_size_in_huge_pages",
+    "shared_memory_type",
+    "synchronous_commit",
+    "temp_buffers",
+    "wal_buffers",
+    "wal_level",
+    "work_mem",
+];
+
+/// Asks the running server of a data directory for the settings that its load depends on, by name;
+/// those that its version does not have are missing.
+///
+/// # Errors
+/// As [`server_settings`].
+pub fn recorded_settings(
+    data: &Path,
+    role: Option<&str>,
+) -> Result<BTreeMap<String, String>, Error> {
+    LocalServer::of(data, role)?.ask(|door| {
+        let mut client = door.connect_somewhere()?;
+        let sql = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY ($1)";
+        let names: Vec<&str> = RECORDED.to_vec();
+        let rows = client.query(sql, &[&names]);
+        let rows = rows.map_err(Error::client("asking for the server's settings"))?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     })
 }
 

@@ -28,6 +28,8 @@ pub(crate) const CALIBRATION: Document =
 pub(crate) const CASE: Document = Document::new("a case", "numalab.stored-case");
 /// A trial, in `trials.trial`.
 pub(crate) const TRIAL: Document = Document::new("a trial", "numalab.stored-trial");
+/// What live windows measured, in `live_runs.measured`.
+pub(crate) const LIVE: Document = Document::new("live windows", "numalab.stored-live");
 /// The columns of `runs` themselves, which has its own column `format`.
 pub(crate) const RUN: Document = Document::new("a run", "numalab.stored-run");
 

@@ -136,6 +136,14 @@ pub enum Error {
         /// The most similar ids, best first.
         nearest: Vec<String>,
     },
+    /// The run has live windows, and no cases.
+    #[error("{id} is a run of live windows ({title}), not of an experiment")]
+    IsLive {
+        /// Its id.
+        id: String,
+        /// The command that made it, with its target.
+        title: String,
+    },
     /// Several ids start with this text.
     #[error("{asked:?} matches {}: {}", counted(count, "run"), examples.join(", "))]
     AmbiguousRun {
@@ -178,6 +186,9 @@ impl Error {
             Error::NoTrials { .. } => {
                 "run an experiment: numalab run; `numalab history` lists runs without trials"
             }
+            Error::IsLive { .. } => {
+                "`numalab show` shows it, `numalab compare` compares two records"
+            }
             Error::AmbiguousRun { .. } => "give more characters of the id",
         }
     }
@@ -187,6 +198,7 @@ impl Error {
         match self {
             Error::UnknownRun { .. }
             | Error::AmbiguousRun { .. }
+            | Error::IsLive { .. }
             | Error::NoRuns { .. }
             | Error::NoTrials { .. }
             | Error::NotThere { .. } => ExitCode::Usage,

@@ -6,13 +6,16 @@
 
 mod document;
 mod error;
+mod live;
 mod load;
 mod lookup;
 mod open;
 mod record;
 mod recorder;
 mod schema;
+mod stored;
 
 pub use error::Error;
 pub use open::Store;
 pub use recorder::RunRecorder;
+pub use stored::Stored;

@@ -50,25 +50,22 @@ impl Store {
         Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// Loads the run with this id, the only one whose id starts with this text, or for `last` the
-    /// newest that has a trial.
-    pub fn load(&self, asked: &str) -> Result<Run, Error> {
-        // One transaction, for a consistent snapshot of a run that is being recorded.
-        let transaction = self
-            .connection
-            .unchecked_transaction()
-            .map_err(|cause| Error::sqlite(&self.path, cause))?;
-        let number = self.find(&transaction, asked)?;
-        let mut run = read_run(&self.path, &transaction, number)?;
-        run.cases = read_cases(&self.path, &transaction, number)?;
-        run.skipped = read_skipped(&self.path, &transaction, number)?;
+    /// Reads a run of an experiment.
+    pub(crate) fn read_whole(
+        &self,
+        transaction: &Connection,
+        number: RunNumber,
+    ) -> Result<Run, Error> {
+        let mut run = read_run(&self.path, transaction, number)?;
+        run.cases = read_cases(&self.path, transaction, number)?;
+        run.skipped = read_skipped(&self.path, transaction, number)?;
         Ok(run)
     }
 }
 
 /// What is counted of each run, and where it goes. The rows come in the order of an index, so
 /// SQLite sorts and stores nothing: joined to 10,000 runs, they took twice the time.
-const COUNTS: [(&str, AddRow); 3] = [
+const COUNTS: [(&str, AddRow); 4] = [
     (
         // Counted here: three sums of SQLite's over these rows took longer than to hand them out.
         "SELECT run, outcome FROM trials WHERE run BETWEEN ? AND ? ORDER BY run",
@@ -92,6 +89,17 @@ const COUNTS: [(&str, AddRow); 3] = [
         "SELECT run, count(*) FROM skipped WHERE run BETWEEN ? AND ? GROUP BY run",
         |run, row| {
             run.skipped = row.get(1)?;
+            Ok(())
+        },
+    ),
+    (
+        "SELECT run, placements, windows_valid, windows_void, label FROM live_runs
+         WHERE run BETWEEN ? AND ? ORDER BY run",
+        |run, row| {
+            run.cases = row.get(1)?;
+            run.trials_valid = row.get(2)?;
+            run.trials_invalid = row.get(3)?;
+            run.label = row.get(4)?;
             Ok(())
         },
     ),
@@ -136,6 +144,7 @@ fn header(row: &Row<'_>, status: RunStatus) -> rusqlite::Result<RunHeader> {
     Ok(RunHeader {
         id: row.get(1)?,
         experiment: row.get(2)?,
+        label: None,
         started_at: row.get(3)?,
         status,
         host: row.get(5)?,
@@ -278,7 +287,7 @@ fn read_skipped(
     read().map_err(|cause| Error::sqlite(path, cause))
 }
 
-fn read_status(path: &Path, word: &str) -> Result<RunStatus, Error> {
+pub(crate) fn read_status(path: &Path, word: &str) -> Result<RunStatus, Error> {
     status_of(word).ok_or_else(|| damaged(path, format!("expected a status, found {word:?}")))
 }
 
@@ -286,7 +295,7 @@ fn read_metric(path: &Path, name: &str) -> Result<Metric, Error> {
     Metric::named(name).ok_or_else(|| damaged(path, format!("expected a metric, found {name:?}")))
 }
 
-fn damaged(path: &Path, cause: String) -> Error {
+pub(crate) fn damaged(path: &Path, cause: String) -> Error {
     Error::Damaged {
         path: path.to_path_buf(),
         cause,

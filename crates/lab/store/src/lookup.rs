@@ -5,6 +5,15 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::record::RunNumber;
 use crate::{Error, Store};
 
+/// What `last` may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A run of an experiment.
+    OfExperiment,
+    /// That, or a run of live windows.
+    Any,
+}
+
 /// The word for the newest run that has a trial: one that failed before its first trial, or has
 /// none yet, has nothing to show and must not hide the previous run.
 const LAST: &str = "last";
@@ -14,7 +23,12 @@ const NAMED: usize = 5;
 const ASKED_CHARS: usize = 64;
 
 impl Store {
-    pub(crate) fn find(&self, connection: &Connection, asked: &str) -> Result<RunNumber, Error> {
+    pub(crate) fn find(
+        &self,
+        connection: &Connection,
+        asked: &str,
+        wanted: Wanted,
+    ) -> Result<RunNumber, Error> {
         if let Some(number) = self.with_id(connection, asked)? {
             return Ok(number);
         }
@@ -24,7 +38,7 @@ impl Store {
             return Err(Error::NoRuns { path });
         }
         if asked == LAST {
-            let last = self.newest_with_a_trial(connection)?;
+            let last = self.newest_to_show(connection, wanted)?;
             return last.ok_or(Error::NoTrials { path });
         }
         let starts = |(_, id): &&(RunNumber, String)| !asked.is_empty() && id.starts_with(asked);
@@ -55,8 +69,19 @@ impl Store {
         Ok(found.map(RunNumber))
     }
 
-    fn newest_with_a_trial(&self, connection: &Connection) -> Result<Option<RunNumber>, Error> {
-        let newest = connection.query_row("SELECT max(run) FROM trials", [], |row| row.get(0));
+    fn newest_to_show(
+        &self,
+        connection: &Connection,
+        wanted: Wanted,
+    ) -> Result<Option<RunNumber>, Error> {
+        let sql = match wanted {
+            Wanted::OfExperiment => "SELECT max(run) FROM trials",
+            Wanted::Any => {
+                "SELECT max(run) FROM (SELECT max(run) AS run FROM trials
+                 UNION ALL SELECT max(run) FROM live_runs WHERE windows_valid + windows_void > 0)"
+            }
+        };
+        let newest = connection.query_row(sql, [], |row| row.get(0));
         let newest: Option<i64> = newest.map_err(|cause| Error::sqlite(&self.path, cause))?;
         Ok(newest.map(RunNumber))
     }

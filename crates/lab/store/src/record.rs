@@ -45,17 +45,8 @@ impl Store {
         let calibration = run.calibration.as_ref();
         let calibration = calibration.map(|it| CALIBRATION.write(it)).transpose()?;
         let path = self.path.clone();
-        let failed = |cause: rusqlite::Error| match cause.sqlite_error() {
-            Some(error) if error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE => {
-                Error::IdTaken {
-                    path: path.clone(),
-                    id: run.id.clone(),
-                }
-            }
-            _ => Error::sqlite(&path, cause),
-        };
         self.in_transaction(|transaction| {
-            let inserted = transaction.execute(
+            let done = transaction.execute(
                 "INSERT INTO runs (id, format, experiment, question, definition, started_at,
                      status, seed, metric, baseline, asks_about_memory, window_s, host, emulated,
                      machine, calibration)
@@ -81,10 +72,7 @@ impl Store {
                     ":calibration": calibration,
                 },
             );
-            inserted.map_err(failed)?;
-            let number = RunNumber(transaction.last_insert_rowid());
-            let unclaimed = transaction.execute("DELETE FROM claimed_ids WHERE id = ?", [&run.id]);
-            unclaimed.map_err(|cause| Error::sqlite(&path, cause))?;
+            let number = inserted(transaction, &path, &run.id, done)?;
             for (position, case) in run.cases.iter().enumerate() {
                 insert_case(transaction, &path, number, position, case)?;
             }
@@ -142,7 +130,7 @@ impl Store {
     /// Commits the changes made by `write`, or rolls all of them back.
     ///
     /// Takes the write lock at the start: two writers that both begin as readers would deadlock.
-    fn in_transaction<T>(
+    pub(crate) fn in_transaction<T>(
         &mut self,
         write: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
@@ -155,6 +143,28 @@ impl Store {
         transaction.commit().map_err(failed)?;
         Ok(value)
     }
+}
+
+/// The number of a run whose row was inserted; its id is claimed no more.
+pub(crate) fn inserted(
+    transaction: &Transaction<'_>,
+    path: &std::path::Path,
+    id: &str,
+    done: rusqlite::Result<usize>,
+) -> Result<RunNumber, Error> {
+    done.map_err(|cause| match cause.sqlite_error() {
+        Some(error) if error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE => {
+            Error::IdTaken {
+                path: path.to_path_buf(),
+                id: id.to_owned(),
+            }
+        }
+        _ => Error::sqlite(path, cause),
+    })?;
+    let number = RunNumber(transaction.last_insert_rowid());
+    let unclaimed = transaction.execute("DELETE FROM claimed_ids WHERE id = ?", [id]);
+    unclaimed.map_err(|cause| Error::sqlite(path, cause))?;
+    Ok(number)
 }
 
 fn insert_case(

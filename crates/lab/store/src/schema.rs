@@ -12,7 +12,7 @@ use crate::Error;
 const APPLICATION_ID: i64 = 0x6e75_6d61;
 
 /// Step `n` upgrades a file from version `n` to version `n + 1`. A released step is never edited.
-const STEPS: [&str; 2] = [STEP_1, STEP_2];
+const STEPS: [&str; 3] = [STEP_1, STEP_2, STEP_3];
 
 const STEP_1: &str = "
     CREATE TABLE runs (
@@ -64,6 +64,18 @@ const STEP_1: &str = "
 
 const STEP_2: &str = "
     CREATE TABLE claimed_ids (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+";
+
+const STEP_3: &str = "
+    CREATE TABLE live_runs (
+        run           INTEGER PRIMARY KEY REFERENCES runs (number),
+        label         TEXT,
+        placements    INTEGER NOT NULL,
+        windows_valid INTEGER NOT NULL,
+        windows_void  INTEGER NOT NULL,
+        measured      TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX live_runs_of_label ON live_runs (label, run);
 ";
 
 /// The schema version this program writes.

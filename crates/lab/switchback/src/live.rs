@@ -11,11 +11,12 @@ use linux::proc_stat::{self, ProcessStat};
 use linux::proc_status::{self, Allowed};
 use linux::{Root, capabilities};
 use model::{ByteSize, CpuSet, Topology, TryEnd, TryLine};
-use placement::{Destination, thread_cpus};
-use relocation::{Choice, Pace, Plan};
+use placement::{Destination, Dose, thread_cpus};
+use relocation::Pace;
 use residency::instances::{self, Member, Target};
 
 use crate::cpu_time::CpuTime;
+use crate::planned::Planned;
 use crate::sample::{Halt, Sample, Subject};
 use crate::{Error, Load, Tried, Watched};
 
@@ -56,6 +57,8 @@ pub struct Live<'a> {
     cpu_time: CpuTime,
     began: Instant,
     is_in: usize,
+    /// Switches to a placement.
+    switches: u64,
     /// Processes that no other process of the target started, with what they may use.
     first: Vec<(ProcessStat, Allowed)>,
     /// CPUs that threads are bound to now; `None`: as they were.
@@ -89,6 +92,7 @@ impl<'a> Live<'a> {
             counters,
             began: Instant::now(),
             is_in: 0,
+            switches: 0,
             first,
             bound: None,
             is_silent: false,
@@ -143,7 +147,11 @@ impl<'a> Live<'a> {
     /// Moves memory, and returns the bytes.
     fn move_memory(&self, tried: &Tried, to: &Destination) -> Result<u64, Halt> {
         let scene = &self.scene;
-        let plan = Planned::of(scene.root, scene.target, scene.topology, to, true)?;
+        let dose = tried.dose.map(|dose| Dose {
+            seed: dose.seed.wrapping_add(self.switches << 32),
+            ..dose
+        });
+        let plan = Planned::of(scene.root, scene.target, scene.topology, (to, dose), true)?;
         let names = (scene.target.to_string(), to.to_string());
         let mut pace = Pace {
             bytes_per_s: scene.bytes_per_s,
@@ -270,6 +278,7 @@ impl Subject for Live<'_> {
         if placement != 0 {
             // First, so that what fails in the middle is taken back at the end.
             self.is_in = placement;
+            self.switches += 1;
             self.make(placement)?;
         }
         Ok(())
@@ -319,79 +328,4 @@ fn interrupted() -> Halt {
 fn target_ended(target: &Target) -> Halt {
     let because = format!("{target} has ended, or was started again");
     Halt::End(TryEnd::TargetEnded, because)
-}
-
-/// What a move to a destination would do now, under the locks of the memory if it is to be done.
-struct Planned {
-    plan: Plan,
-    claims: Option<relocation::Claims>,
-}
-
-impl Planned {
-    fn of(
-        root: &Root,
-        target: &Target,
-        topology: &Topology,
-        to: &Destination,
-        is_for_real: bool,
-    ) -> Result<Self, Error> {
-        let all = Choice {
-            shared: true,
-            private: true,
-            segments: Vec::new(),
-        };
-        if let Some(lacking) = to.lacking(topology) {
-            return Err(Error::Impossible {
-                placement: to.to_string(),
-                reason: lacking.to_owned(),
-            });
-        }
-        let survey = relocation::survey(root, target, topology, to, &all)?;
-        // Claim before reading where the memory is: from then on no other numalab moves it.
-        let claims = match is_for_real {
-            true => Some(relocation::claim(root, &survey)?),
-            false => None,
-        };
-        let plan = relocation::plan(root, survey)?;
-        relocation::check_room(root, &plan, topology)?;
-        Ok(Planned { plan, claims })
-    }
-}
-
-/// What a switch to a placement would do now.
-#[derive(Debug, Default)]
-pub struct Foreseen {
-    /// The bytes that it moves.
-    pub bytes: u64,
-    /// What stays where it is, and why, one sentence each.
-    pub notes: Vec<String>,
-}
-
-/// Foresees a switch to a placement.
-///
-/// # Errors
-/// When the placement is impossible here, there is no room for it, or a permission is missing: a
-/// part of the memory alone is not the placement.
-pub fn foresee(
-    root: &Root,
-    target: &Target,
-    topology: &Topology,
-    tried: &Tried,
-) -> Result<Foreseen, Error> {
-    tried.cpus_on(topology)?;
-    let Some(to) = &tried.memory else {
-        return Ok(Foreseen::default());
-    };
-    // A survey of all memory goes on with private memory where it may not reach the shared.
-    let shared = Choice {
-        shared: true,
-        private: false,
-        segments: Vec::new(),
-    };
-    relocation::survey(root, target, topology, to, &shared)?;
-    let planned = Planned::of(root, target, topology, to, false)?;
-    Ok(Foreseen {
-        bytes: planned.plan.bytes_to_move(),
-        notes: planned.plan.notes,
-    })
 }

@@ -45,18 +45,24 @@ impl Figures {
     }
 }
 
+/// Why the counter of work says nothing in these samples; `None` if it does.
+pub(crate) fn unreadable(samples: &[Sample]) -> Option<&'static str> {
+    let ends = [samples.first()?.work, samples.last()?.work];
+    if ends.contains(&None) {
+        return Some("the counter of work could not be read");
+    }
+    let known = samples.iter().filter_map(|sample| sample.work);
+    (!known.is_sorted()).then_some("the counter of work went backwards: it was reset")
+}
+
 /// Why the samples of a window do not count; `None` if they do. The rule knows no placement.
 pub(crate) fn void(samples: &[Sample], by: JudgedBy) -> Option<&'static str> {
     let (first, last) = (samples.first()?, samples.last()?);
-    let (Some(from), Some(to)) = (first.work, last.work) else {
-        return Some("the counter of work could not be read");
-    };
-    let known: Vec<u64> = samples.iter().filter_map(|sample| sample.work).collect();
-    if known.is_sorted() && from == to {
-        return Some("the counter of work stood still");
+    if let Some(why) = unreadable(samples) {
+        return Some(why);
     }
-    if !known.is_sorted() {
-        return Some("the counter of work went backwards: it was reset");
+    if first.work == last.work {
+        return Some("the counter of work stood still");
     }
     let has_cpu = samples.is_sorted_by(|one, next| one.cpu_s <= next.cpu_s);
     match by {

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use model::{NodeId, NodeSet, Topology, node_words};
 
+use crate::dose::Dose;
+
 /// Where memory should go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
@@ -176,6 +178,8 @@ pub struct Pattern {
     sequence: Vec<NodeId>,
     /// Whether it is that of the kernel's weighted interleaving.
     follows_weights: bool,
+    /// The pages that belong there at all; `None`: all of them.
+    dose: Option<Dose>,
 }
 
 impl Pattern {
@@ -188,6 +192,7 @@ impl Pattern {
         Self {
             sequence,
             follows_weights: false,
+            dose: None,
         }
     }
 
@@ -202,7 +207,44 @@ impl Pattern {
         Self {
             sequence: weights.iter().flat_map(pages).collect(),
             follows_weights: true,
+            dose: None,
         }
+    }
+
+    /// The same pattern for some of the pages; the others stay wherever they are.
+    pub fn dosed(&self, dose: Dose) -> Self {
+        Self {
+            dose: Some(dose),
+            ..self.clone()
+        }
+    }
+
+    /// Whether it is for some of the pages only, so that it is no policy.
+    pub fn is_dosed(&self) -> bool {
+        self.dose.is_some()
+    }
+
+    /// The number of kinds of pages that [`Pattern::kind_of`] tells apart.
+    pub fn kinds(&self) -> usize {
+        match self.dose {
+            None => self.sequence.len(),
+            // With those that stay.
+            Some(_) => self.sequence.len() + 1,
+        }
+    }
+
+    /// The kind of page `page`: all pages of a kind belong on one node, or stay.
+    pub fn kind_of(&self, page: u64) -> usize {
+        let length = self.sequence.len();
+        match &self.dose {
+            Some(dose) if !dose.has(page) => length,
+            _ => (page % length as u64) as usize,
+        }
+    }
+
+    /// Where a page of this kind belongs that is on node `now`.
+    pub fn node_of_kind(&self, kind: usize, now: NodeId) -> NodeId {
+        self.sequence.get(kind).copied().unwrap_or(now)
     }
 
     /// Whether it is that of the kernel's weighted interleaving, which later pages can follow, too.

@@ -4,8 +4,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Destination, Error};
 use model::{CpuSet, NodeSet, Topology};
+
+use crate::{Destination, Dose, Error};
 
 /// A placement of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct TargetPlacement {
     pub cpus: Option<Cpus>,
     /// Where its memory goes; `None` leaves it where it is.
     pub memory: Option<Destination>,
+    /// The pages that go there: these alone, drawn again for each switch. A user cannot ask for it.
+    pub dose: Option<Dose>,
 }
 
 /// CPUs, as a user names them.
@@ -77,6 +80,13 @@ fn cpus(text: &str) -> Option<Result<Cpus, String>> {
 
 impl fmt::Display for TargetPlacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(dose) = &self.dose {
+            write!(
+                f,
+                "{}% of pages to ",
+                f64::from(dose.parts_per_million) / 1e4
+            )?;
+        }
         match (&self.cpus, &self.memory) {
             (None, None) => f.write_str(CURRENT),
             (Some(cpus), None) => cpus.fmt(f),

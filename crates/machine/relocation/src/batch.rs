@@ -128,7 +128,8 @@ impl Preparer<'_> {
             }
             let mut units = Vec::new();
             for unit in &chunk.units {
-                let node = part.pattern.node_of(unit.turn);
+                let kind = part.pattern.kind_of(unit.turn);
+                let node = part.pattern.node_of_kind(kind, unit.node);
                 *then.entry(node).or_default() += unit.pages * part.page_bytes;
                 if unit.node != node {
                     units.push((*unit, node));

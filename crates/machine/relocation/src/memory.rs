@@ -73,6 +73,14 @@ impl Part {
         }
     }
 
+    /// The object whose policy a move of this part sets: not where it is for some pages only.
+    pub(super) fn object_with_policy(&self) -> Option<(ObjectId, &MappedObject)> {
+        match &self.source {
+            Source::Window(id, object) if !self.pattern.is_dosed() => Some((*id, object)),
+            _ => None,
+        }
+    }
+
     /// Whether it is an object of huge pages.
     pub(super) fn is_huge_object(&self) -> bool {
         matches!(self.source, Source::HugeObject(..))

@@ -40,7 +40,7 @@ impl Plan {
     }
 }
 
-/// Bytes by position in the pattern and node.
+/// Bytes by kind of page in the pattern and node.
 type Tally = Vec<BytesByNode>;
 
 /// Makes the plan; looks at every page of the survey once.
@@ -54,7 +54,7 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
     let mut tallied: Vec<(Part, Tally)> = Vec::new();
     for mut part in survey.parts {
         let mut tally = Tally::new();
-        tally.resize(part.pattern.len(), BytesByNode::new());
+        tally.resize(part.pattern.kinds(), BytesByNode::new());
         let mut with_pages = Vec::new();
         for stretch in std::mem::take(&mut part.stretches) {
             let chunk = match reader.read(&part, &stretch) {
@@ -72,8 +72,8 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
                 with_pages.push(stretch);
             }
             for unit in chunk.units {
-                let place = unit.turn % part.pattern.len() as u64;
-                let bytes = tally[place as usize].entry(unit.node).or_default();
+                let kind = part.pattern.kind_of(unit.turn);
+                let bytes = tally[kind].entry(unit.node).or_default();
                 *bytes += unit.pages * part.page_bytes;
             }
         }
@@ -122,6 +122,9 @@ fn turned(tallied: Vec<(Part, Tally)>) -> Vec<PlannedPart> {
 
 /// How far to rotate the pattern so that the most bytes stay.
 fn best_turn(pattern: &Pattern, tallies: &[Tally]) -> usize {
+    if pattern.is_dosed() {
+        return 0;
+    }
     let staying = |turn: &usize| -> u64 {
         let at = |(place, by_node): (usize, &BytesByNode)| {
             let node = pattern.node_of((place + turn) as u64);
@@ -136,9 +139,9 @@ fn best_turn(pattern: &Pattern, tallies: &[Tally]) -> usize {
 
 fn judged(part: Part, tally: &Tally) -> PlannedPart {
     let (mut now, mut then, mut bytes_to_move) = (BytesByNode::new(), BytesByNode::new(), 0);
-    for (place, by_node) in (0_u64..).zip(tally) {
-        let wanted = part.pattern.node_of(place);
+    for (kind, by_node) in tally.iter().enumerate() {
         for (node, bytes) in by_node {
+            let wanted = part.pattern.node_of_kind(kind, *node);
             *now.entry(*node).or_default() += bytes;
             *then.entry(wanted).or_default() += bytes;
             if *node != wanted {
@@ -207,6 +210,38 @@ mod tests {
         let planned = turned(vec![(part(4), tally(400, 4, |_| 0))]);
         assert_eq!(planned[0].bytes_to_move, 300 * 4096);
         assert!(planned[0].then.values().all(|bytes| *bytes == 100 * 4096));
+    }
+
+    #[test]
+    fn a_dose_takes_its_share_of_what_is_elsewhere_and_leaves_the_rest() {
+        let dose = placement::Dose {
+            parts_per_million: 200_000,
+            seed: 3,
+        };
+        let mut part = part(1);
+        part.pattern = Pattern::of_one(NodeId(1)).dosed(dose);
+        let mut tally = vec![BytesByNode::new(); part.pattern.kinds()];
+        // Half of the pages are on node 1 already, the others on nodes 0 and 2.
+        for page in 0..10_000 {
+            let node = NodeId([1, 0, 1, 2][page as usize % 4]);
+            *tally[part.pattern.kind_of(page)].entry(node).or_default() += 4096;
+        }
+        let planned = turned(vec![(part, tally)]).pop().unwrap();
+        let pages = |of: &BytesByNode, node| of[&NodeId(node)] / 4096;
+        assert!(
+            (900..1100).contains(&(planned.bytes_to_move / 4096)),
+            "{planned:?}"
+        );
+        assert_eq!(
+            [0, 1, 2].map(|node| pages(&planned.now, node)),
+            [2500, 5000, 2500]
+        );
+        for node in [0, 2] {
+            assert!(
+                (1900..2100).contains(&pages(&planned.then, node)),
+                "{planned:?}"
+            );
+        }
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use model::{ByteSize, NodeSet, counted};
 use placement::Pattern;
 use serde::{Deserialize, Serialize};
 
-use super::memory::{Part, Source};
+use super::memory::Part;
 use super::object_words::ObjectWords;
 use super::owner::Owner;
 use super::whereabouts;
@@ -28,12 +28,12 @@ const PROBES_MAX: usize = 1 << 16;
 const FIRST_LOOK_PAGES: usize = 64;
 
 /// Returns the policy that a part has and the one that later pages need; `None` where there is
-/// nothing to set, as for private memory and huge pages.
+/// nothing to set, as for private memory, huge pages and a dose of the pages.
 ///
 /// # Errors
 /// When the kernel refuses to report it.
 pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError> {
-    let Source::Window(_, object) = &part.source else {
+    let Some((_, object)) = part.object_with_policy() else {
         return Ok(None);
     };
     let now = of_object(object)?;
@@ -56,11 +56,11 @@ fn of_pattern(pattern: &Pattern) -> RawPolicy {
 /// When the journal cannot be written or the kernel refuses; what was changed until then is in the
 /// journal ([`Error::Unfinished`]).
 pub(super) fn set(journal: &Journal, part: &Part) -> Result<Option<u64>, Error> {
-    let Source::Window(id, object) = &part.source else {
+    let Some((id, object)) = part.object_with_policy() else {
         return Ok(None);
     };
     let policy = of_pattern(&part.pattern);
-    let put = put(journal, *id, object, &part.name, &policy)?;
+    let put = put(journal, id, object, &part.name, &policy)?;
     Ok(put.map(|(entry, _)| entry))
 }
 

@@ -9,7 +9,7 @@ use model::{NodeSet, Topology};
 
 use super::error::MoveError;
 use super::memory::{self, Part, PartKind, Source, Stretch, VIEWS_MAX, View, stretches};
-use placement::{Destination, Pattern};
+use placement::{Destination, Dose, Pattern};
 use residency::has_pages;
 use residency::instances::{self, Member, Target};
 use residency::kind_of;
@@ -40,6 +40,20 @@ impl Survey {
     /// The ids of the processes.
     pub fn pids(&self) -> Vec<u32> {
         self.members.iter().map(|member| member.stat.pid).collect()
+    }
+
+    /// The same for a random part of the pages: of each segment others, of private memory the same
+    /// of all processes, which share pages of it since a fork.
+    #[must_use]
+    pub fn dosed(mut self, dose: Dose) -> Self {
+        for (number, part) in (1..).zip(&mut self.parts) {
+            let seed = match part.kind {
+                PartKind::Segment(_) => dose.seed.wrapping_add(number),
+                PartKind::Private { .. } => dose.seed,
+            };
+            part.pattern = part.pattern.dosed(Dose { seed, ..dose });
+        }
+        self
     }
 }
 

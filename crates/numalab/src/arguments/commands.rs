@@ -166,6 +166,12 @@ pub(crate) enum Command {
     /// alternate in random order, until an interval tells; then everything is as before.
     #[command(after_help = "Example: numalab try redis:6379 --to nodes:1+near-cpus")]
     Try(Box<crate::commands::try_placement::TryArguments>),
+    /// Record the load of a running target as it is, to compare it later.
+    ///
+    /// What does it do, and what does that cost? Take one record before a change that numalab
+    /// cannot make, such as a restart, and one after it, then compare them. Changes nothing.
+    #[command(after_help = "Example: numalab record redis:6379 --for 10m --label before")]
+    Record(crate::commands::record::RecordArguments),
     /// Compare two stored runs, or two cases of them.
     ///
     /// Is the second better than the first, by how much, and with what confidence?

@@ -23,6 +23,14 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Parses a window: work and CPU time are looked at once a second.
+pub(crate) fn window(text: &str) -> Result<f64, String> {
+    match seconds(text)? {
+        seconds if seconds < 1.0 => Err("a window has at least 1 s".to_owned()),
+        seconds => Ok(seconds),
+    }
+}
+
 /// Parses `3%` or `3` as 0.03.
 pub(crate) fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text);

@@ -1,4 +1,4 @@
-//! `numalab compare`: compares two stored runs, or two cases of any.
+//! `numalab compare`: compares two stored runs, or two cases of any, or records.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use report::LicencesCompared;
 use store::Store;
 use verdict::{RunComparison, Selection};
 
+use crate::commands::compare_records;
 use crate::failure::Failure;
 use crate::files::licences;
 use crate::files::licences::LicenceArguments;
@@ -19,10 +20,10 @@ use crate::output;
 /// Options of `numalab compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// RUN or RUN:CASE to compare with.
+    /// RUN or RUN:CASE to compare with, or a record: its id, or the label of one or more.
     #[arg(value_name = "FIRST")]
     pub first: String,
-    /// RUN or RUN:CASE to compare. Cases of two runs are matched by name.
+    /// RUN or RUN:CASE to compare, or a record. Cases of two runs are matched by name.
     #[arg(value_name = "SECOND")]
     pub second: String,
     /// Exit with code 7 if the second is less than this many times as good as the first.
@@ -47,6 +48,15 @@ pub(crate) struct CompareArguments {
 /// Compares two runs.
 pub(crate) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let names = [arguments.first.as_str(), arguments.second.as_str()];
+    if let Some(records) = compare_records::records(&store, names)? {
+        if arguments.html.is_some() || licences::terms(&arguments.licences).is_some() {
+            let message = "records have neither a page nor licences";
+            return Err(Failure::new(ExitCode::Usage, message)
+                .advise("compare them without --html and options of licences"));
+        }
+        return compare_records::run(&records, names, arguments.json, arguments.fail_below);
+    }
     let (first, first_case) = load(&store, &arguments.first)?;
     let (second, second_case) = load(&store, &arguments.second)?;
     let found = verdict::compare_runs(

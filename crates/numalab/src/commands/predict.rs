@@ -13,6 +13,7 @@ use residency::Options;
 
 use crate::arguments::target;
 use crate::capture::MachineRoot;
+use crate::commands::predict_dose::{self, DoseArguments};
 use crate::failure::Failure;
 use crate::measuring::machine;
 use crate::measuring::measured_memory::take_measured;
@@ -36,7 +37,10 @@ pub(crate) struct PredictArguments {
     /// written by `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
-    /// Print JSON (numalab.predict/1).
+    /// Doses of moved pages.
+    #[command(flatten)]
+    pub dose: DoseArguments,
+    /// Print JSON (numalab.predict/1, with --dose numalab.dose/1).
     #[arg(long)]
     pub json: bool,
 }
@@ -55,6 +59,10 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<(), Failure> {
         .iter()
         .map(|placement| wish(placement, &topology, arguments.shared))
         .collect::<Result<_, _>>()?;
+    if arguments.dose.dose {
+        let target = (root, arguments.target.as_str(), &target);
+        return predict_dose::run(&arguments.dose, arguments.json, target, &topology, &wishes);
+    }
     let residency = residency::inspect(root, &target, &topology, &Options::default())?;
     let gaps = residency.gaps.clone();
     let pids: Vec<u32> = residency.processes.iter().map(|it| it.pid).collect();

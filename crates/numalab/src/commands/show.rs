@@ -3,10 +3,11 @@
 use std::slice;
 
 use experiment::{SHIPPED, memory};
-use model::{Run, Work};
+use model::exit::ExitCode;
+use model::{LiveRun, Run, Work};
 use report::{Called, CaseLicensed, RunDocument};
 use serde::Serialize;
-use store::Store;
+use store::{Store, Stored};
 
 use crate::arguments::commands::ShowArguments;
 use crate::commands::latency;
@@ -27,7 +28,10 @@ struct WithLicences<'r> {
 /// Shows one stored run.
 pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
-    let run = store.load(&arguments.run)?;
+    let run = match store.load_any(&arguments.run)? {
+        Stored::Run(run) => *run,
+        Stored::Live(live) => return show_live(&live, arguments),
+    };
     let licensed = match licences::terms(&arguments.licences) {
         Some(terms) => {
             let cores = licences::cores(&arguments.licences, &run, 0)?;
@@ -46,6 +50,21 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
             let text = text(&run, arguments);
             let licences = report::licences_text(&licensed, &output::text_options());
             output::data(&format!("{licences}\n{text}"))
+        }
+    }
+}
+
+/// Shows a run of live windows, which has no throughput per licence.
+fn show_live(live: &LiveRun, arguments: &ShowArguments) -> Result<(), Failure> {
+    if licences::terms(&arguments.licences).is_some() {
+        let message = format!("{} ({}) has no cases to license", live.id, live.title());
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
+    match arguments.json {
+        true => output::json(&report::live_document(live)),
+        false => {
+            let options = output::text_options();
+            output::data(&report::live_text(live, arguments.full, &options))
         }
     }
 }

@@ -3,17 +3,19 @@
 use clap::{Args, ValueEnum};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{JudgedBy, TriedPlacement, TryEnd, TryReport};
+use model::{JudgedBy, LiveMeasured, RunStatus, TriedPlacement, TryEnd, TryReport};
 use residency::instances::{self, Target};
-use switchback::{Asked, Error, Halt, Live, Scene, Tried, Watched};
+use switchback::{Asked, Error, Live, Scene, Tried, Watched};
 
 use crate::arguments::target;
 use crate::arguments::values;
 use crate::changes::KINDS;
+use crate::commands::not_taken_back::{not_taken_back, with_what_is_left};
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
-use crate::measuring::counted_work::{Counted, Metric, counted};
+use crate::measuring::counted_work::{self, Counted, Metric, counted};
+use crate::measuring::live_store::LiveStore;
 use crate::measuring::machine;
 use crate::output;
 
@@ -28,7 +30,7 @@ pub(crate) struct TryArguments {
     #[arg(long, value_name = "PLACEMENT", required = true)]
     pub to: Vec<Tried>,
     /// How work is counted: auto (the counters of the database), command:PROGRAM (it prints a
-    /// counter) or file:PATH (which holds one).
+    /// counter), file:PATH (which holds one), or prometheus:URL#METRIC (an exporter's page has it).
     #[arg(long, value_name = "METRIC", default_value = "auto")]
     pub metric: Metric,
     /// PostgreSQL role for reading its counters [default: the owner of the data directory if run as
@@ -48,7 +50,7 @@ pub(crate) struct TryArguments {
     #[arg(value_parser = values::percent)]
     pub gain: f64,
     /// Seconds of a window [default: found from the load].
-    #[arg(long, value_name = "S", value_parser = window)]
+    #[arg(long, value_name = "S", value_parser = values::window)]
     pub window: Option<f64>,
     /// Move at most this many MiB per second, there and back.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -81,20 +83,6 @@ pub(crate) enum By {
     Rate,
 }
 
-/// Parses a window: work and CPU time are looked at once a second.
-fn window(text: &str) -> Result<f64, String> {
-    match values::seconds(text)? {
-        seconds if seconds < 1.0 => Err("a window has at least 1 s".to_owned()),
-        seconds => Ok(seconds),
-    }
-}
-
-/// Seconds of the shortest window of sessions that report their counters late: those of PostgreSQL
-/// do once a second, and idle ones up to 10 s later (pgstat.c, `PGSTAT_IDLE_INTERVAL`).
-const LATE_WINDOW_S: f64 = 20.0;
-/// Otherwise.
-const WINDOW_S: f64 = 2.0;
-
 /// Tries the placements, takes everything back, and shows what they gave.
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let root = Root::live();
@@ -103,7 +91,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let mut report = planned(arguments);
     if arguments.dry_run {
         plan(&root, &target, &topology, arguments, &mut report)?;
-        return show(arguments, &report);
+        return show(arguments, None, &report);
     }
     // What is impossible, or not permitted, is said before the target is watched for minutes.
     for tried in &arguments.to {
@@ -114,17 +102,9 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     report.notes.dedup();
     let counted = counted(&root, &target, &arguments.metric)?;
     let asked = asked(arguments, &counted, topology.emulated != Some(true));
-    let note = match (counted.has_emulated_cost(), asked.is_judged) {
-        (true, _) => Some(
-            "emulated cost: what a read costs is read from a table, so the figures say nothing \
-             about hardware",
-        ),
-        (false, true) => None,
-        (false, false) => {
-            Some("this machine is emulated, so its figures mean nothing and no placement wins")
-        }
-    };
-    report.notes.extend(note.map(str::to_owned));
+    report
+        .notes
+        .extend(emulated(&counted, &asked).map(str::to_owned));
     let role = arguments.pg_role.clone();
     let counters = Watched::start(&report.metric, move || counted.open(role.as_deref()))?;
     report.unit = counters.unit.to_owned();
@@ -146,6 +126,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         tell: &|at_s, text| output::talk(&format!("{at_s:8.1} s  {text}")),
     };
     let mut live = Live::begin(scene, counters)?;
+    let mut stored = LiveStore::begin(None, LiveMeasured::Try(report.clone()))?;
     let names = placements.iter().map(Tried::to_string).collect();
     let tried = switchback::attempt(&mut live, names, &asked, &mut report);
     let is_whole = [TryEnd::Decided, TryEnd::TimeOver].contains(&report.end);
@@ -156,14 +137,35 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let kept = keep.filter(|_| ended.is_ok());
     report.is_kept = kept.map(|number| placements[number].to_string());
     let ended = ended.map_err(not_taken_back);
-    if let Err(error) = tried {
-        return Err(with_what_is_left(error.into(), ended));
-    }
     if let Err(left) = &ended {
         report.is_left = Some(left.message.clone());
     }
-    show(arguments, &report)?;
+    let status = match &tried {
+        Ok(_) => report.end.status(),
+        Err(_) => RunStatus::Failed,
+    };
+    // Whatever becomes of the store, what was found is shown.
+    let kept = stored.put(status, LiveMeasured::Try(report.clone()));
+    if let Err(error) = tried {
+        return Err(with_what_is_left(error.into(), ended));
+    }
+    show(arguments, Some(&stored.run().id), &report)?;
+    kept?;
     ended.and_then(|()| conclusion(&report))
+}
+
+/// What figures of an emulated machine, or of emulated costs, mean.
+fn emulated(counted: &Counted, asked: &Asked) -> Option<&'static str> {
+    match (counted.has_emulated_cost(), asked.is_judged) {
+        (true, _) => Some(
+            "emulated cost: what a read costs is read from a table, so the figures say nothing \
+             about hardware",
+        ),
+        (false, true) => None,
+        (false, false) => {
+            Some("this machine is emulated, so its figures mean nothing and no placement wins")
+        }
+    }
 }
 
 /// What is asked of the session, by what counts its work.
@@ -174,34 +176,16 @@ fn asked(arguments: &TryArguments, counted: &Counted, is_real: bool) -> Asked {
             By::Rate => JudgedBy::Rate,
         }),
         window_s: arguments.window,
-        least_window_s: match counted {
-            Counted::Database(Target::Postgres(_), _) => LATE_WINDOW_S,
-            _ => WINDOW_S,
-        },
+        least_window_s: counted.least_window_s(),
         stop_loss: arguments.stop_loss,
         is_judged: is_real || counted.has_emulated_cost(),
-    }
-}
-
-/// What failed first, and what of it could not be taken back.
-fn with_what_is_left(failure: Failure, ended: Result<(), Failure>) -> Failure {
-    match ended {
-        Ok(()) => failure,
-        Err(left) => Failure {
-            message: format!("{}; then: {}", failure.message, left.message),
-            ..left
-        },
     }
 }
 
 fn planned(arguments: &TryArguments) -> TryReport {
     TryReport {
         target: arguments.target.clone(),
-        metric: match &arguments.metric {
-            Metric::Auto => "auto".to_owned(),
-            Metric::Command(program) => format!("command:{program}"),
-            Metric::File(path) => format!("file:{}", path.display()),
-        },
+        metric: arguments.metric.to_string(),
         seed: arguments
             .seed
             .unwrap_or_else(|| jiff::Timestamp::now().as_nanosecond() as u64),
@@ -219,7 +203,7 @@ fn plan(
     arguments: &TryArguments,
     report: &mut TryReport,
 ) -> Result<(), Failure> {
-    report.window_s = arguments.window.unwrap_or(LATE_WINDOW_S);
+    report.window_s = arguments.window.unwrap_or(counted_work::LATE_WINDOW_S);
     report.lead_in_s = switchback::lead_in_s(report.window_s);
     let processes = instances::find(root, target)?.len();
     for tried in &arguments.to {
@@ -237,23 +221,15 @@ fn plan(
     Ok(())
 }
 
-fn show(arguments: &TryArguments, report: &TryReport) -> Result<(), Failure> {
+fn show(arguments: &TryArguments, run: Option<&str>, report: &TryReport) -> Result<(), Failure> {
     match arguments.json {
-        true => output::json(&report::try_document(report)),
-        false => output::data(&report::try_text(report, &output::text_options())),
+        true => output::json(&report::try_document(run, report))?,
+        false => output::data(&report::try_text(report, &output::text_options()))?,
     }
-}
-
-/// What could not be taken back, or kept, at the end.
-fn not_taken_back(halt: Halt) -> Failure {
-    let failure = match halt {
-        Halt::Failed(error) => error.into(),
-        Halt::End(_, because) => Failure::new(ExitCode::PlacementNotHonoured, because),
-    };
-    failure.advise(
-        "`numalab undo --list` shows what is still in force, `numalab undo` takes it back, with \
-         --force also what another process has changed since",
-    )
+    if let Some(run) = run {
+        output::talk(&format!("stored as {run}: numalab show {run}"));
+    }
+    Ok(())
 }
 
 fn conclusion(report: &TryReport) -> Result<(), Failure> {

@@ -79,18 +79,10 @@ impl Context {
 
     /// The record that a run keeps of it.
     pub(crate) fn record(&self, working_set: Option<WorkingSet>) -> Machine {
-        let (host, kernel) = linux::process::host_and_kernel();
-        let topology = self.host.topology.clone();
         Machine {
-            host,
-            kernel,
-            cpu_model: topology.cpu_model.clone(),
-            hypervisor: topology.hypervisor.clone(),
-            emulated: topology.emulated,
-            numalab: env!("CARGO_PKG_VERSION").to_owned(),
             last_level_cache: self.last_level_cache,
             working_set,
-            topology,
+            ..machine::record_of(self.host.topology.clone())
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Whose counters of work `numalab try` reads: those of a database, of an instance that numalab
 //! holds up, or others that the user names.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -10,6 +11,7 @@ use model::exit::ExitCode;
 use postgresql::Places;
 use residency::instances::{self, Target, databases_of_machine};
 use server::{WorkCounters, WorkDone};
+use switchback::Exported;
 
 use crate::databases::table::databases;
 use crate::failure::Failure;
@@ -23,6 +25,8 @@ pub(crate) enum Metric {
     Command(String),
     /// By a number in this file.
     File(PathBuf),
+    /// By a counter on a page of metrics, named so.
+    Exported(String, Exported),
 }
 
 impl FromStr for Metric {
@@ -35,7 +39,23 @@ impl FromStr for Metric {
                 Ok(Metric::Command(program.to_owned()))
             }
             Some(("file", path)) if !path.is_empty() => Ok(Metric::File(path.into())),
-            _ => Err("expected auto, command:PROGRAM or file:PATH".to_owned()),
+            Some(("prometheus", url)) => {
+                Ok(Metric::Exported(url.to_owned(), Exported::parse(url)?))
+            }
+            _ => {
+                Err("expected auto, command:PROGRAM, file:PATH or prometheus:URL#METRIC".to_owned())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Metric::Auto => f.write_str("auto"),
+            Metric::Command(program) => write!(f, "command:{program}"),
+            Metric::File(path) => write!(f, "file:{}", path.display()),
+            Metric::Exported(url, _) => write!(f, "prometheus:{url}"),
         }
     }
 }
@@ -88,7 +108,21 @@ pub(crate) fn counted(root: &Root, target: &Target, metric: &Metric) -> Result<C
     }
 }
 
+/// Seconds of the shortest window of sessions that report their counters late: those of PostgreSQL
+/// do once a second, and idle ones up to 10 s later (pgstat.c, `PGSTAT_IDLE_INTERVAL`).
+pub(crate) const LATE_WINDOW_S: f64 = 20.0;
+/// Otherwise.
+const WINDOW_S: f64 = 2.0;
+
 impl Counted {
+    /// Seconds of the shortest window that its counters allow.
+    pub(crate) fn least_window_s(&self) -> f64 {
+        match self {
+            Counted::Database(Target::Postgres(_), _) => LATE_WINDOW_S,
+            _ => WINDOW_S,
+        }
+    }
+
     /// Whether reads cost what a table says, so that figures say nothing about hardware.
     pub(crate) fn has_emulated_cost(&self) -> bool {
         matches!(self, Counted::Held(counter) if counter.has_emulated_cost)
@@ -99,6 +133,7 @@ impl Counted {
         match self {
             Counted::Named(Metric::Command(program)) => Ok(switchback::command(program.clone())),
             Counted::Named(Metric::File(path)) => Ok(switchback::file(path.clone())),
+            Counted::Named(Metric::Exported(_, exported)) => Ok(Box::new(exported.clone())),
             Counted::Named(Metric::Auto) => Err("the target has no counters".to_owned()),
             Counted::Held(counter) => Ok(Box::new(HeldInstance(*counter))),
             Counted::Database(target, pid) => {

@@ -1,7 +1,7 @@
 //! This machine, with what only its processor says.
 
 use linux::Root;
-use model::{ByteSize, Topology};
+use model::{ByteSize, Machine, Topology};
 
 /// Reads the topology of this machine, with what CPUID says of who runs it.
 pub(crate) fn live_topology() -> Result<Topology, linux::Error> {
@@ -12,6 +12,22 @@ pub(crate) fn live_topology() -> Result<Topology, linux::Error> {
         emulated: virtualisation.emulated,
         ..topology
     })
+}
+
+/// The record that a run keeps of this machine.
+pub(crate) fn record_of(topology: Topology) -> Machine {
+    let (host, kernel) = linux::process::host_and_kernel();
+    Machine {
+        host,
+        kernel,
+        cpu_model: topology.cpu_model.clone(),
+        hypervisor: topology.hypervisor.clone(),
+        emulated: topology.emulated,
+        numalab: env!("CARGO_PKG_VERSION").to_owned(),
+        last_level_cache: None,
+        working_set: None,
+        topology,
+    }
 }
 
 /// Parses the size of a cache on the command line.

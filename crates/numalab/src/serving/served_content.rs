@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Run, RunHeader};
-use report::RunView;
+use report::{RecordComparison, RunView, TextOptions};
 use serde::Serialize;
 use serde_json::json;
 use serve::{Content, Look, Problem, RUNS_MAX, RunFigures, RunPage};
+use store::{Store, Stored};
 use verdict::Selection;
 
 use crate::failure::Failure;
@@ -22,7 +23,7 @@ const PAGES_MAX: usize = 8;
 pub(crate) struct ServedContent {
     observation: Mutex<Observation>,
     stored: StoredFigures,
-    pages: Made<String>,
+    pages: Made<RunPage>,
     documents: Made<String>,
 }
 
@@ -38,21 +39,39 @@ impl ServedContent {
     }
 
     fn load(&self, run: &str) -> Result<Run, Problem> {
-        let store = self.stored.open().map_err(|error| of_store(&error))?;
-        let none =
-            || Problem::Missing("no run is stored yet; run an experiment: numalab run".into());
-        let store = store.ok_or_else(none)?;
+        let store = self.store()?;
         store.load(run).map_err(|error| of_store(&error))
     }
 
+    fn store(&self) -> Result<Store, Problem> {
+        let store = self.stored.open().map_err(|error| of_store(&error))?;
+        let none =
+            || Problem::Missing("no run is stored yet; run an experiment: numalab run".into());
+        store.ok_or_else(none)
+    }
+
+    /// Compares two records; `None` if both are none.
+    fn records(&self, first: &str, second: &str) -> Result<Option<RecordComparison>, Problem> {
+        let store = self.store()?;
+        let live = |run: &str| store.load_live(run).map_err(|error| of_store(&error));
+        let Some((first, second)) = live(first)?.zip(live(second)?) else {
+            return Ok(None);
+        };
+        let found = report::compare_records(&[first], &[second]);
+        found.map(Some).map_err(not_comparable)
+    }
+
     /// Returns what is made of a run: kept, if the run was asked for by its whole id.
-    fn made(
+    fn made<T>(
         &self,
-        kept: &Made<String>,
+        kept: &Made<T>,
         run: &str,
-        make: impl Fn(&Run) -> Result<String, Problem>,
-    ) -> Result<Arc<String>, Problem> {
-        let make = || make(&self.load(run)?);
+        make: impl Fn(Stored) -> Result<T, Problem>,
+    ) -> Result<Arc<T>, Problem> {
+        let make = || {
+            let stored = self.store()?.load_any(run);
+            make(stored.map_err(|error| of_store(&error))?)
+        };
         let header = self.stored.header(run);
         match header.map_err(|error| of_store(&error))? {
             Some(header) => kept.get(&header, make),
@@ -90,21 +109,37 @@ impl Content for ServedContent {
     }
 
     fn run_page(&self, run: &str) -> Result<RunPage, Problem> {
-        let make = |run: &Run| {
-            let view: RunView = crate::measuring::memory_runs::view(run);
-            Ok(page::run_page(std::slice::from_ref(&view)))
+        let make = |stored: Stored| match stored {
+            Stored::Run(run) => {
+                let view: RunView = crate::measuring::memory_runs::view(&run);
+                Ok(RunPage::Document(page::run_page(std::slice::from_ref(
+                    &view,
+                ))))
+            }
+            Stored::Live(live) => {
+                let text = report::live_text(&live, true, &TextOptions::default());
+                Ok(RunPage::Text(report::plain_lines(&text)))
+            }
         };
         let page = self.made(&self.pages, run, make)?;
-        Ok(RunPage::Document(String::clone(&page)))
+        Ok(RunPage::clone(&page))
     }
 
     fn run_document(&self, run: &str) -> Result<String, Problem> {
-        let make = |run: &Run| json_text(&report::run_document(run));
+        let make = |stored: Stored| match stored {
+            Stored::Run(run) => json_text(&report::run_document(&run)),
+            Stored::Live(live) => json_text(&report::live_document(&live)),
+        };
         let document = self.made(&self.documents, run, make)?;
         Ok(String::clone(&document))
     }
 
     fn comparison(&self, first: &str, second: &str) -> Result<RunPage, Problem> {
+        if let Some(found) = self.records(first, second)? {
+            let options = TextOptions::default();
+            let text = report::record_comparison_text(&found, [first, second], &options);
+            return Ok(RunPage::Text(report::plain_lines(&text)));
+        }
         let (first, second) = (self.load(first)?, self.load(second)?);
         let found = verdict::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
         let view = report::comparison_view(&found, &first, &second);
@@ -112,6 +147,9 @@ impl Content for ServedContent {
     }
 
     fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem> {
+        if let Some(found) = self.records(first, second)? {
+            return json_text(&report::record_comparison_document(&found));
+        }
         let (first, second) = (self.load(first)?, self.load(second)?);
         let found = verdict::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
         json_text(&report::compare_document(&found, None, None))
@@ -122,7 +160,7 @@ fn whole(run: &Run) -> Selection<'_> {
     Selection { run, case: None }
 }
 
-fn not_comparable(reason: verdict::NotComparable) -> Problem {
+fn not_comparable(reason: impl std::fmt::Display) -> Problem {
     Problem::Senseless(format!("cannot compare: {reason}"))
 }
 
@@ -138,6 +176,7 @@ fn of_store(error: &store::Error) -> Problem {
         store::Error::NotThere { .. }
         | store::Error::NoRuns { .. }
         | store::Error::NoTrials { .. }
+        | store::Error::IsLive { .. }
         | store::Error::UnknownRun { .. }
         | store::Error::AmbiguousRun { .. } => Problem::Missing(text),
         _ => Problem::Failed(text),

@@ -134,6 +134,7 @@ mod tests {
         RunHeader {
             id: id.to_owned(),
             experiment: experiment.to_owned(),
+            label: None,
             started_at: String::new(),
             status,
             host: None,

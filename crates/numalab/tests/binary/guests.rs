@@ -9,6 +9,7 @@ mod cured_unit;
 mod cures;
 mod doctor;
 mod doctor_screens;
+mod doses;
 mod emulated_costs;
 mod firmware_table;
 mod group_systemd;

@@ -28,6 +28,7 @@ mod patience;
 mod plurals;
 mod postgres_server;
 mod processes;
+mod recording;
 mod redis_program;
 mod redis_runs;
 mod redis_targets;

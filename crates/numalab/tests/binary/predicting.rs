@@ -5,6 +5,7 @@
 
 use std::fs;
 
+use linux::Root;
 use serde_json::Value;
 use testing::Tree;
 
@@ -160,6 +161,17 @@ fn what_cannot_be_predicted_is_refused_by_name() {
     check(&[&pid, "--to", "near"], 2, &["\"near\" is no placement"]);
     check(&[&pid, "--shared"], 2, &["--to"]);
     check(&[], 2, &["TARGET"]);
+    check(&[&pid, "--window", "2"], 2, &["--dose"]);
+    check(&[&pid, "--dose", "--root", "/"], 2, &["--root"]);
+    check(&[&pid, "--dose", "--window", "0.5"], 2, &["at least 1 s"]);
+    let nodes = linux::sysfs_nodes::with_memory(&Root::live()).unwrap();
+    if nodes.is_none_or(|nodes| nodes.len() < 2) {
+        check(
+            &[&pid, "--dose"],
+            2,
+            &["cannot dose", "one node with memory", "hint: "],
+        );
+    }
     let mut tree = two_nodes();
     let unpacked = tree.set("proc/7/numa_maps", "").expand_in_memory().unwrap();
     let root = unpacked.path().to_str().unwrap();

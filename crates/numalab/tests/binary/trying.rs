@@ -20,7 +20,7 @@ use crate::running::Running;
 const WORKERS: &str = include_str!("workers.py");
 
 /// Two CPUs of this machine; if there are none, reports that `test` is not run.
-fn two_cpus(test: &str) -> Option<[String; 2]> {
+pub(crate) fn two_cpus(test: &str) -> Option<[String; 2]> {
     let allowed = linux::affinity::of_this_thread().unwrap();
     let cpus: Vec<String> = allowed.iter().take(2).map(|cpu| cpu.to_string()).collect();
     let cpus = cpus.try_into().ok();
@@ -31,20 +31,23 @@ fn two_cpus(test: &str) -> Option<[String; 2]> {
 }
 
 /// Two processes that work, and the counter of what they have done.
-struct Workers {
-    first: Running,
-    second: u32,
-    metric: String,
+pub(crate) struct Workers {
+    /// The one that others start with.
+    pub(crate) first: Running,
+    /// Its child.
+    pub(crate) second: u32,
+    /// How numalab counts.
+    pub(crate) metric: String,
 }
 
 impl Workers {
     /// On these CPUs.
-    fn start(laboratory: &Laboratory, cpus: &str) -> Self {
+    pub(crate) fn start(laboratory: &Laboratory, cpus: &str) -> Self {
         Self::start_with(laboratory, cpus, &[])
     }
 
     /// On these CPUs; they do three times as much while they may use one of `better`.
-    fn start_with(laboratory: &Laboratory, cpus: &str, better: &[&str]) -> Self {
+    pub(crate) fn start_with(laboratory: &Laboratory, cpus: &str, better: &[&str]) -> Self {
         let program = laboratory.file("workers.py", WORKERS);
         let counter = laboratory.folder().join("done");
         let path = counter.to_str().unwrap();
@@ -134,6 +137,24 @@ fn the_current_placement_against_itself_has_no_winner_and_changes_nothing() {
             .all(|it| it["work"].as_u64() > Some(0) && it["void"].is_null())
     );
     assert_eq!(workers.cpus(), [cpus.clone(), cpus]);
+    let run = tried["run"].as_str().unwrap();
+    assert_eq!(laboratory.document(&["show", run, "--json"]), tried);
+    let listed = laboratory.document(&["history", "--json"]);
+    let listed = &listed["runs"][0];
+    assert_eq!(
+        (&listed["id"], &listed["status"]),
+        (&run.into(), &"bounded".into())
+    );
+    assert_eq!(listed["experiment"], format!("try {pid}"));
+    assert_eq!(listed["cases"], 2);
+    let shown = laboratory
+        .run(&["show", "last", "--full"])
+        .with_code(0)
+        .stdout;
+    assert!(
+        shown.contains("watching ") && shown.contains("current: "),
+        "{shown}"
+    );
     laboratory.nothing_is_left();
 }
 

@@ -9,6 +9,7 @@ mod first_touch;
 mod form;
 mod memory;
 mod placement;
+mod records;
 mod residency;
 mod run;
 mod screen;
@@ -47,6 +48,7 @@ pub use memory::latency_transfers_text::latency_transfers_text;
 pub use memory::memory_plan::{MemoryPlan, PlanCosts, PlannedRun, memory_plan_text};
 pub use placement::balance_text::{BalanceDocument, balance_document, balance_text};
 pub use placement::bind_text::bind_text;
+pub use placement::dose_text::{DoseDocument, dose_document, dose_text};
 pub use placement::firmware_text::{FirmwareDocument, firmware_document, firmware_text};
 pub use placement::group_configuration::{Configuration, group_configuration};
 pub use placement::groups_text::groups_text;
@@ -60,6 +62,12 @@ pub use placement::try_text::{TryDocument, try_document, try_text};
 pub use placement::weights_text::{
     WeightsDocument, WeightsInForce, weights_document, weights_text,
 };
+pub use records::comparison::{FigureCompared, RecordComparison, compare_records};
+pub use records::comparison_text::{
+    RecordComparisonDocument, record_comparison_document, record_comparison_text,
+};
+pub use records::live_text::{LiveDocument, live_document, live_text};
+pub use records::text::{RecordDocument, record_document, record_text};
 pub use residency::layout::layout_sentence;
 pub use residency::text::residency_text;
 pub use run::calibration::calibration_text;

@@ -3,5 +3,6 @@
 
 mod coverage;
 mod peeking;
+mod records;
 mod rounds;
 mod wandering;

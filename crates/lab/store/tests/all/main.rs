@@ -9,6 +9,7 @@ mod arbitrary;
 mod small_run;
 
 mod hostile_files;
+mod live;
 mod lookup;
 mod processes;
 mod released;

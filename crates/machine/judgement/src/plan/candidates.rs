@@ -213,6 +213,7 @@ pub(crate) fn candidate(
         cure: TargetPlacement {
             memory: Some(destination),
             cpus: None,
+            dose: None,
         },
         cpus: None,
         moves_private,

@@ -34,6 +34,7 @@ pub(crate) fn candidate(input: &DoctorInput, patient: &Patient<'_>) -> Option<Ca
         cure: TargetPlacement {
             cpus: Some(named(node, &cpus.cpus)),
             memory: None,
+            dose: None,
         },
         cpus: Some(cpus),
         moves_private: false,

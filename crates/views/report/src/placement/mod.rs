@@ -2,6 +2,7 @@
 
 pub(crate) mod balance_text;
 pub(crate) mod bind_text;
+pub(crate) mod dose_text;
 pub(crate) mod firmware_text;
 pub(crate) mod group_configuration;
 pub(crate) mod groups_text;

@@ -1,7 +1,7 @@
 //! What placements gave the load of a running target, as text and as the document `numalab.try/1`.
 
 use model::{
-    ByteSize, JudgedBy, TriedPlacement, TryEnd, TryReport, TryVerdict, counted, shell_word,
+    ByteSize, JudgedBy, TriedPlacement, TryEnd, TryLine, TryReport, TryVerdict, counted, shell_word,
 };
 use serde::Serialize;
 
@@ -21,15 +21,26 @@ const SWITCHES_PER_PAIR: f64 = 1.5;
 pub struct TryDocument<'a> {
     /// `numalab.try/1`.
     pub format: &'static str,
+    /// The id of the stored run; `None` of a plan.
+    pub run: Option<&'a str>,
     /// Its fields.
     #[serde(flatten)]
     pub report: &'a TryReport,
 }
 
-/// Returns the document of a session.
-pub fn try_document(report: &TryReport) -> TryDocument<'_> {
-    let format = TRY_FORMAT;
-    TryDocument { format, report }
+/// Returns the document of a session, which is stored as this run.
+pub fn try_document<'a>(run: Option<&'a str>, report: &'a TryReport) -> TryDocument<'a> {
+    TryDocument {
+        format: TRY_FORMAT,
+        run,
+        report,
+    }
+}
+
+/// Formats what happened in a session, with the seconds since its begin.
+pub(crate) fn try_log_text(report: &TryReport) -> String {
+    let line = |it: &TryLine| format!("{:8.1} s  {}\n", it.at_s, plain(&it.text));
+    report.log.iter().map(line).collect()
 }
 
 /// Formats a session.

@@ -40,7 +40,7 @@ pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
                 plain_within(&minute(&header.started_at), TEXT_COLUMNS),
                 Style::Usual,
             ),
-            text(&header.experiment),
+            text(&named(header)),
             text(header.host.as_deref().unwrap_or(UNKNOWN)),
             (cases, Style::Usual),
             (
@@ -51,6 +51,14 @@ pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
         ]);
     }
     table.text(options)
+}
+
+/// The experiment, after the name that the user gave the run.
+fn named(header: &RunHeader) -> String {
+    match &header.label {
+        Some(label) => format!("{label}: {}", header.experiment),
+        None => header.experiment.clone(),
+    }
 }
 
 /// Returns `2026-11-21 03:04` for `2026-11-21T03:04:05+00:00`, and any other text unchanged.

@@ -200,6 +200,7 @@ fn the_history_is_as_it_was_read() {
     let header = |id: &str, status, emulated, lost| RunHeader {
         id: id.to_string(),
         experiment: "binding-vs-caging".to_string(),
+        label: None,
         started_at: "2026-11-21T03:04:05+00:00".to_string(),
         status,
         host: Some("dbserver".to_string()),

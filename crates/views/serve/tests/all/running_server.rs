@@ -59,6 +59,7 @@ impl Content for Described {
         Ok(vec![RunHeader {
             id: "r1".to_owned(),
             experiment: "<b>".to_owned(),
+            label: None,
             started_at: "2026-11-20T10:00:00Z".to_owned(),
             status: RunStatus::Settled,
             host: None,

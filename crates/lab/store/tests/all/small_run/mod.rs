@@ -44,6 +44,29 @@ pub(crate) fn small_run(id: &str) -> Run {
     }
 }
 
+/// A session of `numalab try`.
+pub(crate) fn live_run(id: &str) -> LiveRun {
+    LiveRun {
+        id: id.to_owned(),
+        label: None,
+        started_at: "2026-11-21T03:45:12+01:00".to_owned(),
+        status: RunStatus::Settled,
+        machine: machine(),
+        measured: LiveMeasured::Try(TryReport {
+            target: "redis:6379".to_owned(),
+            window_s: 20.0,
+            seed: u64::MAX,
+            placements: vec![TriedPlacement {
+                placement: "interleave".to_owned(),
+                ratio: Some(1.1),
+                log_ratios: vec![0.1, -0.2],
+                ..TriedPlacement::default()
+            }],
+            ..TryReport::default()
+        }),
+    }
+}
+
 fn machine() -> Machine {
     let node = |id, cpus: &str| Node {
         id: NodeId(id),

@@ -1,0 +1,141 @@
+//! `numalab predict --dose` in a guest: small doses of pages find what a table of emulated costs
+//! says of whole placements, and whatever kills it, `numalab undo` takes the pages back.
+//!
+//! Tests of switchback, relocation, stats, judgement, journal.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use testing::not_run::say;
+
+use super::kernel_setting::pages_stay_where_they_are;
+use super::numa_maps;
+use super::random_kills::are_made_up_for;
+use crate::experiment_file::ExperimentFile;
+use crate::laboratory::{Laboratory, UnderWay};
+use crate::patience::until;
+use crate::unmet_need::is_guest;
+
+const SHAPE: &str = "two-node";
+/// What a read costs on its node and on the other, ns.
+const LOCAL_NS: f64 = 20_000.0;
+const FAR_NS: f64 = 35_000.0;
+
+/// Holds up an instance on the first node whose SGA is on the second one.
+fn held(laboratory: &Laboratory) -> (UnderWay<'_>, String) {
+    let defaults = "[placement]\ncpus = \"first-node:1\"\n[sga]\ncache = \"32MiB\"\n[load]\n\
+                    sessions = 1\nwork-unit = 4";
+    let table = format!("{LOCAL_NS} {FAR_NS}; {FAR_NS} {LOCAL_NS}");
+    let case = format!("allocation = \"prefer:1\"\nemulated-cost = \"{table}\"");
+    let experiment = ExperimentFile::new("far", defaults).about_memory();
+    let experiment = experiment.case("far", &case);
+    let path = laboratory.file("cost.toml", experiment.text());
+    let mut held = laboratory.start(&["run", &path, "--hold", "far", "--json"]);
+    let document: Value = until("the document", || {
+        assert!(!held.has_ended(), "it was not held: {}", held.stderr());
+        serde_json::from_str(&held.stdout()).ok()
+    });
+    let pid = document["instance_pid"].to_string();
+    (held, pid)
+}
+
+/// The policy and the pages of the SGA by node, as the kernel says.
+fn sga(pid: &str) -> Vec<String> {
+    let maps = numa_maps::of(pid.parse().unwrap()).into_iter();
+    // Counters that all processes share are small.
+    let maps = maps.filter(|mapping| mapping.is_of_sga && mapping.bytes() > 1 << 20);
+    maps.map(|it| format!("{} {:?}", it.policy, it.pages))
+        .collect()
+}
+
+#[test]
+fn doses_predict_what_the_table_says() {
+    if !is_guest("doses_predict_what_the_table_says", SHAPE) {
+        return;
+    }
+    let _settings = pages_stay_where_they_are();
+    let laboratory = Laboratory::new();
+    let (held, pid) = held(&laboratory);
+    let before = sga(&pid);
+    // A busy host makes intervals wide; more blocks make them narrower.
+    let is_found = ["300", "600"].iter().any(|seconds| {
+        let words = ["predict", &pid, "--dose", "--to", "0", "--to", "interleave"];
+        let short = ["--window", "3", "--for", seconds, "--seed", "7", "--json"];
+        let found = laboratory.document(&[&words[..], &short].concat());
+        assert_eq!(sga(&pid), before, "{found}");
+        assert_eq!(found["to_node"], 0, "{found}");
+        assert!(
+            found["notes"].to_string().contains("emulated cost"),
+            "{found}"
+        );
+        agrees(&found)
+    });
+    assert!(is_found, "no doses found the table");
+    held.signal(Signal::INT);
+    held.finish().with_code(0);
+    laboratory.nothing_is_left();
+}
+
+/// Whether there is a prediction, and its intervals hold what the table says.
+fn agrees(found: &Value) -> bool {
+    if !found["refused"].is_null() {
+        let (slope, low, high) = (&found["slope"], &found["slope_low"], &found["slope_high"]);
+        let why = &found["refused"];
+        say(&format!("refused: {why}; {slope} ({low} to {high})"));
+        return false;
+    }
+    let whole = LOCAL_NS / FAR_NS - 1.0;
+    let placements = found["placements"].as_array().unwrap().iter();
+    placements
+        .zip([whole, whole / 2.0])
+        .all(|(placement, by_table)| {
+            let end = |key: &str| placement[key].as_f64().unwrap();
+            let (low, change, high) = (end("low"), end("cpu_time_change"), end("high"));
+            let name = &placement["placement"];
+            say(&format!(
+                "{name}: {change:.3} ({low:.3} to {high:.3}), at most {by_table:.3} by the table"
+            ));
+            // The time of the read itself makes it a little less.
+            high < 0.0 && low <= 0.67 * by_table && by_table <= high
+        })
+}
+
+#[test]
+fn killed_doses_are_taken_back() {
+    if !is_guest("killed_doses_are_taken_back", SHAPE) {
+        return;
+    }
+    let _settings = pages_stay_where_they_are();
+    let laboratory = Laboratory::new();
+    let (held, pid) = held(&laboratory);
+    are_made_up_for(
+        (5, 1),
+        &laboratory,
+        || sga(&pid),
+        |random| {
+            let words = ["predict", &pid, "--dose", "--window", "1", "--for", "3000"];
+            let mut session = laboratory.start(&words);
+            until("doses begin", || {
+                assert!(!session.has_ended(), "{}", session.stderr());
+                session.stderr().contains("windows of").then_some(())
+            });
+            // Into a window, a move there or a move back.
+            let later = Duration::from_millis(random.u64(0..6000));
+            sleep(later);
+            session.kill();
+            let finished = session.finish();
+            let last = finished
+                .stderr
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .to_owned();
+            Ok(format!("after {later:?}: {last}"))
+        },
+    );
+    held.signal(Signal::INT);
+    held.finish().with_code(0);
+    laboratory.nothing_is_left();
+}
