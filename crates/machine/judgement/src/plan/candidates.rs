@@ -65,7 +65,8 @@ pub(crate) fn candidates(
         None => take_best(&mut kinds),
         Some(asked) => {
             kinds.append(&mut others);
-            let at = kinds.iter().position(|it| it.cure == *asked);
+            let asked = in_full(patient, asked.clone());
+            let at = kinds.iter().position(|it| it.cure == asked);
             at.map(|at| kinds.swap_remove(at))
         }
     };
@@ -90,6 +91,15 @@ fn as_room_lets(
     let is_longer = found.figures.relative_access >= EQUAL * even.figures.relative_access;
     let has_room = lacks_room(input, patient, now, &found).is_none();
     (has_room && !is_longer).then_some(found)
+}
+
+/// A cure with the nodes over which the doctor would interleave, where it names none.
+fn in_full(patient: &Patient<'_>, mut cure: TargetPlacement) -> TargetPlacement {
+    use Destination::{Interleave, WeightedInterleave};
+    if let Some(Interleave(nodes @ None) | WeightedInterleave(nodes @ None)) = &mut cure.memory {
+        *nodes = Some(patient.allowed.clone());
+    }
+    cure
 }
 
 /// Takes the best one of these.
@@ -134,10 +144,14 @@ pub(crate) fn all(input: &DoctorInput, patient: &Patient<'_>) -> Vec<Candidate> 
 
 /// The better scope of a cure; `None` if it cannot be given.
 pub(crate) fn candidate_of(patient: &Patient<'_>, cure: &Destination) -> Option<Candidate> {
-    let cure = match cure {
-        Destination::Interleave(None) => &Destination::Interleave(Some(patient.allowed.clone())),
-        cure => cure,
-    };
+    let whole = in_full(
+        patient,
+        TargetPlacement {
+            memory: Some(cure.clone()),
+            cpus: None,
+        },
+    );
+    let cure = whole.memory.as_ref()?;
     cure.pattern(patient.topology, &patient.nodes_used()).ok()?;
     let scopes = scopes(patient, &patient.layout(), cure).into_iter();
     scopes.reduce(Candidate::better)

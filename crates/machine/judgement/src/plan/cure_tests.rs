@@ -160,6 +160,7 @@ fn cpus_are_not_taken_away_where_memory_can_move() {
         (&*found.cure, found.runner_up.unwrap().cure),
         ("nodes:0", "interleave=0-3".to_owned())
     );
+    assert_eq!(asked("interleave").unwrap().cure, "interleave=0-3");
     for cure in ["nodes:1", "current", "7"] {
         assert_eq!(asked(cure), None, "{cure}");
     }
@@ -196,6 +197,8 @@ fn a_cure_by_cpus_is_in_force_where_all_threads_are() {
     let threads = there.residency.as_mut().unwrap().threads.as_mut().unwrap();
     threads.roles[0].masks[0].cpus = "0-7".parse().unwrap();
     check(&there, "nodes:3", (Some(false), true, 1));
+    let error = in_force(&input, &"current".parse().unwrap()).unwrap_err();
+    assert!(error.contains("names neither"), "{error}");
     let error = in_force(&input, &"nodes:9".parse().unwrap()).unwrap_err();
     assert!(error.contains("there are no CPUs on node 9"), "{error}");
     input.residency = None;

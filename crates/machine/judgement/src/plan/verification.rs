@@ -18,6 +18,9 @@ const ELSEWHERE_MAX: f64 = 0.02;
 /// Why it cannot be verified, when nothing is known of its CPUs, or the cure is impossible on this
 /// machine.
 pub fn in_force(input: &DoctorInput, cure: &TargetPlacement) -> Result<CureInForce, String> {
+    if *cure == TargetPlacement::default() {
+        return Err("it names neither CPUs nor a place of memory".to_owned());
+    }
     let cpus = cure.cpus_on(&input.topology);
     let cpus = cpus.map_err(|error| error.to_string())?;
     let moved = cpus.as_ref().map(|cpus| on_cpus(input, cpus));
