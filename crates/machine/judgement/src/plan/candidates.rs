@@ -149,6 +149,7 @@ pub(crate) fn candidate_of(patient: &Patient<'_>, cure: &Destination) -> Option<
         TargetPlacement {
             memory: Some(cure.clone()),
             cpus: None,
+            dose: None,
         },
     );
     let cure = whole.memory.as_ref()?;

@@ -10,6 +10,7 @@ use model::{
 use serde::Serialize;
 use verdict::{CaseJudgement, Comparison, Control, Ratio, Standing, common, judge};
 
+use crate::run::ranking::middle;
 use crate::run::windows::TimeSpent;
 use crate::verdict_words::sentence::verdict_sentence;
 use crate::verdict_words::warnings::run_warnings;
@@ -36,6 +37,8 @@ pub struct RunDocument<'r> {
     metric: &'static str,
     /// Minimum confidence of all intervals.
     confidence: f64,
+    /// What texts show of each case, its `shown`: `median`, or `mean` of rounds.
+    shown_is: &'static str,
     baseline: &'r str,
     verdict: String,
     warnings: Vec<String>,
@@ -62,6 +65,9 @@ struct CaseDocument<'r> {
     high: Option<f64>,
     /// Probability that such an interval contains the median.
     confidence: Option<f64>,
+    shown: Option<f64>,
+    shown_low: Option<f64>,
+    shown_high: Option<f64>,
     trials_valid: usize,
     trials_invalid: usize,
     trials_failed: usize,
@@ -171,6 +177,7 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
         asks_about_memory: run.asks_about_memory,
         metric: run.metric.name(),
         confidence: common(intervals.chain(ratios)),
+        shown_is: middle(&judgement),
         baseline: &run.baseline,
         cases: cases
             .map(|(case, judged)| case_document(run.metric, case, judged))
@@ -197,6 +204,9 @@ fn case_document<'r>(metric: Metric, case: &'r Case, judged: &CaseJudgement) -> 
         low: judged.interval.map(|interval| interval.low),
         high: judged.interval.map(|interval| interval.high),
         confidence: judged.interval.map(|interval| interval.confidence),
+        shown: judged.shown,
+        shown_low: judged.shown_interval.map(|interval| interval.low),
+        shown_high: judged.shown_interval.map(|interval| interval.high),
         trials_valid: judged.valid,
         trials_invalid: judged.invalid,
         trials_failed: judged.failed,
