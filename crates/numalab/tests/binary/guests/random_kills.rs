@@ -50,6 +50,8 @@ pub(super) fn are_made_up_for(
         eprintln!("{line}");
         if !is_as_before {
             let differences = differences(&before, &after);
+            // What follows may never end.
+            eprintln!("{differences}undo: {undo:?}");
             failures.push(format!("{line}\n{differences}undo: {undo:?}"));
             // The next one starts from the current state.
             until("what is left is undone", || {
