@@ -206,7 +206,7 @@ mod tests {
             "at least two nodes with memory, found 1",
         );
         check(&[&[f64::NAN, 1.0]], "0", "0-1", "node 0 was not measured");
-        check(&[&[1e299, 1.7e299]], "0", "0-1", "too large");
+        check(&[&[1e299, 1.7e299]], "0", "0-1", "out of range");
     }
 
     proptest! {

@@ -25,8 +25,9 @@ const FAR_NS: f64 = 35_000.0;
 
 /// Holds up an instance on the first node whose SGA is on the second one.
 fn held(laboratory: &Laboratory) -> (UnderWay<'_>, String) {
-    let defaults = "[placement]\ncpus = \"first-node:1\"\n[sga]\ncache = \"32MiB\"\n[load]\n\
-                    sessions = 1\nwork-unit = 4";
+    // By affinity: a group in the journal would be in use as long as the instance is up.
+    let defaults = "[placement]\ncpus = \"first-node:1\"\nmechanism = \"affinity\"\n[sga]\n\
+                    cache = \"32MiB\"\n[load]\nsessions = 1\nwork-unit = 4";
     let table = format!("{LOCAL_NS} {FAR_NS}; {FAR_NS} {LOCAL_NS}");
     let case = format!("allocation = \"prefer:1\"\nemulated-cost = \"{table}\"");
     let experiment = ExperimentFile::new("far", defaults).about_memory();
@@ -60,7 +61,7 @@ fn doses_predict_what_the_table_says() {
     let (held, pid) = held(&laboratory);
     let before = sga(&pid);
     // A busy host makes intervals wide; more blocks make them narrower.
-    let is_found = ["300", "600"].iter().any(|seconds| {
+    let is_found = ["120", "600"].iter().any(|seconds| {
         let words = ["predict", &pid, "--dose", "--to", "0", "--to", "interleave"];
         let short = ["--window", "3", "--for", seconds, "--seed", "7", "--json"];
         let found = laboratory.document(&[&words[..], &short].concat());
