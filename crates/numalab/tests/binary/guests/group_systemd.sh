@@ -41,7 +41,7 @@ TOML
 numalab run ./bound.toml --trials 5 --seconds 0.1 --json >run.json 2>run.said || cat run.said
 echo "run: $(grep -c '"valid": true' run.json)"
 grep -o '/sys/fs/cgroup/[^"]*' run.json |
-    sed 's/run-[^/]*[.]scope/SCOPE/; s/numalab-[0-9]*$/NAME/' | uniq
+    sed 's/run-[^/]*[.]scope/SCOPE/; s/numalab-[0-9.a-z-]*$/NAME/' | uniq
 numalab undo
 numalab undo --list
 echo "not ours: $(ls -d /sys/fs/cgroup/numalab-* /sys/fs/cgroup/*/run-*.scope 2>/dev/null)"
