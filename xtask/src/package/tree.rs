@@ -57,7 +57,7 @@ const WRITER: (&str, &str) = (
     "NUMALAB_PACKAGED_TEXTS",
 );
 
-/// Makes the tree anew in a folder, and returns its path.
+/// Makes the tree again in a folder, and returns its path.
 pub(super) fn make(packaged: &Path, folder: &Path) -> Result<PathBuf> {
     let tree = folder.join("tree");
     empty(&tree)?;

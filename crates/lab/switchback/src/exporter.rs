@@ -2,14 +2,16 @@
 //! request a second, with limits on time and bytes.
 
 use std::io::{self, Read, Write};
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use observed::Address;
+use observed::{Address, Socket};
 use server::{Error, WorkCounters, WorkDone};
 
 /// An answer is wanted every second.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// Addresses of a host that are tried.
+const ADDRESSES_MAX: usize = 4;
 /// A page has at most so many bytes.
 const BYTES_MAX: u64 = 8 << 20;
 
@@ -73,13 +75,7 @@ impl Exported {
 
     /// Requests the page.
     fn page(&self) -> io::Result<String> {
-        let mut addresses = self.host.to_socket_addrs()?;
-        let address = addresses.next();
-        let address = address.ok_or_else(|| io::Error::other("the host has no address"))?;
-        let connected = Address::Tcp(address)
-            .hold()
-            .and_then(|it| it.connect(ANSWER_WITHIN));
-        let mut socket = connected.map_err(|error| io::Error::other(error.to_string()))?;
+        let mut socket = connected(self.host.to_socket_addrs()?)?;
         socket.limit(ANSWER_WITHIN, BYTES_MAX);
         // Of version 1.0, so that the answer ends with the connection and has no chunks.
         let request = format!(
@@ -110,6 +106,21 @@ impl WorkCounters for Exported {
         let units = units.map_err(Error::io(format!("reading the counter of {}", self.text)))?;
         Ok(WorkDone { units, mix: None })
     }
+}
+
+/// Connects to the first address that lets us: `localhost` is `::1`, too, where many exporters do
+/// not listen.
+fn connected(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Socket> {
+    let mut refused = None;
+    for address in addresses.take(ADDRESSES_MAX) {
+        let held = Address::Tcp(address).hold();
+        match held.and_then(|it| it.connect(ANSWER_WITHIN)) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => refused = refused.or(Some(error.to_string())),
+        }
+    }
+    let refused = refused.unwrap_or_else(|| "the host has no address".to_owned());
+    Err(io::Error::other(refused))
 }
 
 /// The body of an answer, whose first line is `HTTP/1.1 200 OK`.
@@ -310,6 +321,19 @@ mod tests {
             let error = answered(answer, "up").0.unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn an_address_where_nobody_listens_is_passed_over() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // No program can listen on port 0, so that a connection to it is refused.
+        let silent: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let open = listener.local_addr().unwrap();
+        assert!(connected([silent, open].into_iter()).is_ok());
+        let refused = connected([silent].into_iter()).unwrap_err().to_string();
+        assert!(refused.contains(&silent.to_string()), "{refused}");
+        let none = connected([].into_iter()).unwrap_err().to_string();
+        assert_eq!(none, "the host has no address");
     }
 
     proptest! {

@@ -295,7 +295,7 @@ impl<S: Subject> Session<'_, S> {
         is_still || each(|it| Some(it.rate)) || each(|it| it.cost)
     }
 
-    /// Begins anew with twice the lead-in, once, if pairs differ between the halves of their
+    /// Starts again with twice the lead-in, once, if pairs differ between the halves of their
     /// windows.
     fn restart_if_late(&mut self) {
         let is_late = |arm: &Arm| arm.is_late(1.0 - ERROR_MAX);
@@ -310,7 +310,7 @@ impl<S: Subject> Session<'_, S> {
             window.void = Some("the lead-in was too short".to_owned());
         }
         self.subject.say(format!(
-            "pairs differ between the halves of their windows: all begin anew with a lead-in of \
+            "pairs differ between the halves of their windows: all start again with a lead-in of \
              {lead_in:.0} s"
         ));
     }

@@ -90,7 +90,7 @@ pub enum MoveError {
         /// Bytes that it can take.
         free_bytes: u64,
     },
-    /// Another process has set the policy of memory that the kernel was let at.
+    /// Another process has set the policy of memory that the kernel balances.
     #[error(
         "another process has set the memory policy of {name} to {policy} meanwhile: left as it is"
     )]

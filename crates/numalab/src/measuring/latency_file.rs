@@ -88,7 +88,7 @@ fn of_slit(path: &Path, bytes: &[u8]) -> Result<DistanceTable, Failure> {
     firmware::distances_of_slit(bytes).map_err(|error| {
         let message = format!("cannot read the distances of {}: {error}", path.display());
         Failure::new(ExitCode::Usage, message)
-            .advise("copy it anew as root from /sys/firmware/acpi/tables/SLIT")
+            .advise("copy it again as root from /sys/firmware/acpi/tables/SLIT")
     })
 }
 

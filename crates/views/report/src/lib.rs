@@ -1,4 +1,5 @@
-//! Judges measurements and shows them as text and as JSON. Nothing here measures or prints.
+//! Says in words what was measured and what crate `verdict` made of it: text, Markdown and JSON.
+//! Nothing here measures or prints.
 #![forbid(unsafe_code)]
 
 mod comparison;

@@ -1,4 +1,4 @@
-//! Where pages were before the kernel was let at them: what undo needs.
+//! Where pages were before the kernel balanced them: what undo needs.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
@@ -18,7 +18,7 @@ use crate::sequence::{self, Sequence};
 use crate::survey::extents;
 use crate::{policy, take_back, whereabouts};
 
-/// The kernel was let at shared memory; a list beside the journal says where its pages were.
+/// The kernel balances shared memory; a list beside the journal says where its pages were.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MemoryBalanced {
     /// The target, as the user named it.

@@ -1,4 +1,4 @@
-//! What the kernel would be let at: the segments, and among which nodes.
+//! What the kernel would balance: the segments, and among which nodes.
 
 use linux::object_policy::RawPolicy;
 use linux::{Root, numa_scan, proc_status};
