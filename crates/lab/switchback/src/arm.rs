@@ -30,6 +30,8 @@ pub(crate) struct Arm {
     other: Vec<f64>,
     /// The late halves less the early ones.
     late: Vec<f64>,
+    /// Losses that stayed when it was taken back.
+    acquittals: u32,
 }
 
 impl Arm {
@@ -42,7 +44,15 @@ impl Arm {
             judged: Vec::new(),
             other: Vec::new(),
             late: Vec::new(),
+            acquittals: 0,
         }
+    }
+
+    /// Counts a loss that stayed when it was taken back; whether it may go on, which it may so
+    /// often.
+    pub(crate) fn acquit(&mut self, most: u32) -> bool {
+        self.acquittals += 1;
+        self.acquittals <= most
     }
 
     /// Adds a pair: a window of this placement, and one of the current one.

@@ -16,6 +16,8 @@ const ERROR_MAX: f64 = 0.05;
 const VOID_MAX: u32 = 3;
 /// Seconds that a placement must be worse by the stop-loss, one after the other.
 const STOP_LOSS_S: f64 = 10.0;
+/// So often a placement goes on after a loss that stayed when it was taken back.
+const ACQUITTALS_MAX: u32 = 2;
 
 /// What a session does.
 #[derive(Clone, Debug)]
@@ -108,7 +110,7 @@ pub fn session(
 enum Came {
     Counts(Measured),
     Void,
-    StopLoss,
+    Loss,
 }
 
 struct Session<'a, S: Subject> {
@@ -120,7 +122,8 @@ struct Session<'a, S: Subject> {
     coins: Generator,
     block: u32,
     void_in_a_row: u32,
-    /// The latest figures of the current placement.
+    /// The latest figures of the current placement, of an earlier block: what counts as a loss must
+    /// not depend on the order within a block.
     reference: Option<Figures>,
     is_restarted: bool,
     notes: Vec<String>,
@@ -164,12 +167,11 @@ impl<S: Subject> Session<'_, S> {
             match self.window(number)? {
                 Came::Counts(window) => measured[number] = Some(window),
                 Came::Void => {}
-                Came::StopLoss => {
-                    self.subject.put(0)?;
-                    self.arm(number).verdict = TryVerdict::Stopped;
-                    return Ok(());
-                }
+                Came::Loss => return self.loss(number),
             }
+        }
+        if let Some(current) = measured[0] {
+            self.reference = Some(current.whole);
         }
         let mut counts = false;
         for number in open {
@@ -217,23 +219,62 @@ impl<S: Subject> Session<'_, S> {
         let mut samples = Vec::new();
         for moment in &moments {
             samples.push(self.subject.sample(*moment)?);
+            // Where the current placement stands still, the window is void.
+            if number == 0 && self.is_worse(&samples) {
+                self.reference = lately(&samples);
+                return Ok(Came::Loss);
+            }
             if number > 0 && self.is_loss(&samples) {
-                let name = &self.course.names[number];
-                self.subject.say(format!(
-                    "{name} was worse by more than {:.0} % in each of {STOP_LOSS_S:.0} seconds: \
-                     back at once",
-                    self.course.stop_loss * 100.0
-                ));
-                return Ok(Came::StopLoss);
+                return Ok(Came::Loss);
             }
         }
         let at = |moment: f64| moments.partition_point(|it| *it < moment);
         let (from, half) = (at(from_s), at(half_s));
-        let came = self.conclude(number, &samples[from..], half - from);
-        if let (0, Came::Counts(measured)) = (number, &came) {
-            self.reference = Some(measured.whole);
+        Ok(self.conclude(number, &samples[from..], half - from))
+    }
+
+    /// Goes back at once. A loss that stays is not the placement's: then, and under the current
+    /// placement, the block does not count, and the session goes on.
+    fn loss(&mut self, number: usize) -> Result<(), Halt> {
+        let name = &self.course.names[number];
+        let was_worse = format!(
+            "{name} was worse by more than {:.0} % in each of {STOP_LOSS_S:.0} seconds",
+            self.course.stop_loss * 100.0
+        );
+        let pair = self.block;
+        if number == 0 {
+            self.subject.say(format!(
+                "{was_worse} than before: something else disturbs it, and pair {pair} does not \
+                 count"
+            ));
+            return Ok(());
         }
-        Ok(came)
+        self.subject.say(format!("{was_worse}: back at once"));
+        self.subject.put(0)?;
+        let goes_on = self.stays_worse()? && self.arm(number).acquit(ACQUITTALS_MAX);
+        if goes_on {
+            self.subject.say(format!(
+                "it is as bad without it: something else disturbs the target, and pair {pair} does \
+                 not count"
+            ));
+        } else {
+            self.arm(number).verdict = TryVerdict::Stopped;
+        }
+        Ok(())
+    }
+
+    /// Whether it is a loss still under the current placement, which is then what to expect of it.
+    fn stays_worse(&mut self) -> Result<bool, Halt> {
+        let begin_s = self.subject.now_s();
+        let seconds = (self.lead_in_s + STOP_LOSS_S).ceil() as u32;
+        let samples: Vec<Sample> = (0..=seconds)
+            .map(|second| self.subject.sample(begin_s + f64::from(second)))
+            .collect::<Result<_, Halt>>()?;
+        let stays = self.is_loss(&samples);
+        if stays {
+            self.reference = lately(&samples);
+        }
+        Ok(stays)
     }
 
     /// Keeps a window, whose half is at sample `half`.
@@ -269,19 +310,21 @@ impl<S: Subject> Session<'_, S> {
         }
     }
 
-    /// Whether each of the last seconds was worse than the current placement lately.
+    /// Whether the target did nothing in the last seconds, or was worse in each of them.
     fn is_loss(&self, samples: &[Sample]) -> bool {
-        let (Some(reference), Some(last)) = (self.reference, samples.last()) else {
-            return false;
-        };
-        let begin = samples
-            .iter()
-            .rposition(|it| it.at_s <= last.at_s - STOP_LOSS_S);
-        let Some(begin) = begin else {
+        let is_still = last_seconds(samples).is_some_and(|rest| {
+            let last = rest[rest.len() - 1].work;
+            rest.iter().all(|it| it.work.is_some() && it.work == last)
+        });
+        is_still || self.is_worse(samples)
+    }
+
+    /// Whether each of the last seconds was worse than the current placement lately.
+    fn is_worse(&self, samples: &[Sample]) -> bool {
+        let (Some(reference), Some(rest)) = (self.reference, last_seconds(samples)) else {
             return false;
         };
         let least = (1.0 - self.course.stop_loss).ln();
-        let rest = &samples[begin..];
         let each = |of: fn(&Figures) -> Option<f64>| {
             rest.windows(2).all(|pair| {
                 let now = Figures::between(&pair[0], &pair[1]).and_then(|it| of(&it));
@@ -289,10 +332,7 @@ impl<S: Subject> Session<'_, S> {
                     .is_some_and(|(now, then)| now - then < least)
             })
         };
-        let is_still = rest
-            .iter()
-            .all(|it| it.work.is_some() && it.work == last.work);
-        is_still || each(|it| Some(it.rate)) || each(|it| it.cost)
+        each(|it| Some(it.rate)) || each(|it| it.cost)
     }
 
     /// Starts again with twice the lead-in, once, if pairs differ between the halves of their
@@ -327,6 +367,19 @@ impl<S: Subject> Session<'_, S> {
             notes: self.notes,
         }
     }
+}
+
+/// The samples of the last seconds that a loss takes; `None` if there are fewer.
+fn last_seconds(samples: &[Sample]) -> Option<&[Sample]> {
+    let until_s = samples.last()?.at_s - STOP_LOSS_S;
+    let begin = samples.iter().rposition(|it| it.at_s <= until_s)?;
+    Some(&samples[begin..])
+}
+
+/// What the last seconds say; `None` if nothing was done in them.
+fn lately(samples: &[Sample]) -> Option<Figures> {
+    let rest = last_seconds(samples)?;
+    Figures::between(rest.first()?, rest.last()?)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ enum Event {
     Reset,
     Silent,
     Still,
+    Slower,
     Veto,
 }
 
@@ -63,7 +64,8 @@ impl Simulated {
             seed: self.random.word(),
         };
         change(&mut course);
-        session(self, &course, &[]).unwrap()
+        let before = [0.0, 5.0].map(|at_s| self.sample(at_s).unwrap());
+        session(self, &course, &before).unwrap()
     }
 }
 
@@ -81,7 +83,12 @@ impl Subject for Simulated {
     fn sample(&mut self, at_s: f64) -> Result<Sample, Halt> {
         let step = (at_s - self.at_s).max(0.0);
         self.level = 0.9 * self.level + self.noise * self.random.normal();
-        let speed = 1000.0 * (self.gains[self.is_in] + self.level).exp();
+        let slower = if self.event() == Some(Event::Slower) {
+            0.5
+        } else {
+            0.0
+        };
+        let speed = 1000.0 * (self.gains[self.is_in] + self.level - slower).exp();
         if self.event() != Some(Event::Still) {
             self.work += speed * step / 2.0;
         }
@@ -177,7 +184,29 @@ fn a_great_loss_is_taken_back_at_once() {
     assert_eq!(subject.puts.last(), Some(&0));
     let since = |window: &TryWindow| subject.at_s - window.at_s;
     assert!(outcome.windows.iter().all(|it| it.placement == "p0"));
-    assert!(outcome.windows.last().is_none_or(|it| since(it) < 80.0));
+    assert!(outcome.windows.last().is_none_or(|it| since(it) < 85.0));
+}
+
+#[test]
+fn a_loss_that_stays_without_the_placement_is_not_its_fault() {
+    let mut subject = Simulated::new(&[0.0], 0.005, 1);
+    subject.event = Some((100.0, Event::Slower));
+    let outcome = subject.session(|course| {
+        course.window_s = 20.0;
+        course.stop_loss = 0.1;
+    });
+    let verdict = outcome.placements[0].verdict;
+    assert_eq!(verdict, TryVerdict::Equal, "{:?}", subject.said);
+    let said = subject.said.join("\n");
+    assert!(said.contains("something else disturbs"), "{said}");
+    // One that is to blame goes on being worse, whatever else disturbs.
+    let mut subject = Simulated::new(&[-0.5], 0.005, 1);
+    subject.event = Some((100.0, Event::Slower));
+    let outcome = subject.session(|course| {
+        course.window_s = 20.0;
+        course.stop_loss = 0.1;
+    });
+    assert_eq!(outcome.placements[0].verdict, TryVerdict::Stopped);
 }
 
 #[test]
