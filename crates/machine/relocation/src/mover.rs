@@ -267,10 +267,7 @@ impl Mover<'_, '_> {
             let pid = batch.pid();
             // None of the batch was counted.
             self.preparer.forget(batch.part, &batch.met);
-            match batch.part.is_huge_object() {
-                true => sent.gone.clear(),
-                false => self.settle(batch.part, &mut sent),
-            }
+            sent.gone.clear();
             self.moved.sent.add(std::mem::take(&mut sent));
             if through == pid && ReadError::from_call(&error) {
                 self.ended(pid);
@@ -313,19 +310,17 @@ impl Mover<'_, '_> {
         self.moved.by_status.last_mut().expect("its part has begun")
     }
 
-    /// Decides about units that the process had no more: of an object of huge pages, another may
-    /// show them; all others stay uncounted.
+    /// Does not count units that the process had no more: it has freed them since, or they were
+    /// swapped out. Of an object of huge pages, another process may show them.
     fn settle(&mut self, part: &Part, sent: &mut Sent) {
         for (unit, to) in std::mem::take(&mut sent.gone) {
-            let Source::HugeObject(id, _) = part.source else {
-                sent.stay(&unit, to, sender::GONE, part.page_bytes);
-                continue;
-            };
-            self.preparer.reader.huge_pages.forget(id, unit.page);
             let bytes = unit.pages * part.page_bytes;
             *self.by_status().entry(to).or_default() -= bytes;
             self.bytes_seen -= bytes;
-            self.lost.insert(unit.page, (unit, to));
+            if let Source::HugeObject(id, _) = part.source {
+                self.preparer.reader.huge_pages.forget(id, unit.page);
+                self.lost.insert(unit.page, (unit, to));
+            }
         }
     }
 
