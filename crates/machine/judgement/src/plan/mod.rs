@@ -1,6 +1,8 @@
 //! One plan for memory that lies wrong: a model of the target, the cures that could be given, and
 //! the one that is best (docs/doctor.md); and what placements would mean (docs/predict.md).
 
+#[cfg(test)]
+mod answer_key_tests;
 mod applied;
 mod candidate;
 mod candidates;
