@@ -23,6 +23,8 @@ pub(crate) struct Arm {
     pub number: usize,
     /// What is known of it.
     pub verdict: TryVerdict,
+    /// Losses that it was to blame for, since a window without one.
+    pub losses: u32,
     name: String,
     /// By the figure that judges.
     judged: Vec<f64>,
@@ -30,8 +32,6 @@ pub(crate) struct Arm {
     other: Vec<f64>,
     /// The late halves less the early ones.
     late: Vec<f64>,
-    /// Losses that stayed when it was taken back.
-    acquittals: u32,
 }
 
 impl Arm {
@@ -40,19 +40,12 @@ impl Arm {
         Arm {
             number,
             verdict: TryVerdict::Undecided,
+            losses: 0,
             name: name.to_owned(),
             judged: Vec::new(),
             other: Vec::new(),
             late: Vec::new(),
-            acquittals: 0,
         }
-    }
-
-    /// Counts a loss that stayed when it was taken back; whether it may go on, which it may so
-    /// often.
-    pub(crate) fn acquit(&mut self, most: u32) -> bool {
-        self.acquittals += 1;
-        self.acquittals <= most
     }
 
     /// Adds a pair: a window of this placement, and one of the current one.

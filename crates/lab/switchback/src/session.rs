@@ -16,8 +16,8 @@ const ERROR_MAX: f64 = 0.05;
 const VOID_MAX: u32 = 3;
 /// Seconds that a placement must be worse by the stop-loss, one after the other.
 const STOP_LOSS_S: f64 = 10.0;
-/// So often a placement goes on after a loss that stayed when it was taken back.
-const ACQUITTALS_MAX: u32 = 2;
+/// A placement that was to blame for a loss so often, one after the other, is not tried again.
+const LOSSES_MAX: u32 = 2;
 
 /// What a session does.
 #[derive(Clone, Debug)]
@@ -165,7 +165,12 @@ impl<S: Subject> Session<'_, S> {
         for number in order {
             self.subject.put(number)?;
             match self.window(number)? {
-                Came::Counts(window) => measured[number] = Some(window),
+                Came::Counts(window) => {
+                    measured[number] = Some(window);
+                    if number > 0 {
+                        self.arm(number).losses = 0;
+                    }
+                }
                 Came::Void => {}
                 Came::Loss => return self.loss(number),
             }
@@ -233,8 +238,8 @@ impl<S: Subject> Session<'_, S> {
         Ok(self.conclude(number, &samples[from..], half - from))
     }
 
-    /// Goes back at once. A loss that stays is not the placement's: then, and under the current
-    /// placement, the block does not count, and the session goes on.
+    /// Goes back at once, and looks who is to blame. The block does not count: neither does one in
+    /// which the current placement was worse, or the rule would depend on the placement.
     fn loss(&mut self, number: usize) -> Result<(), Halt> {
         let name = &self.course.names[number];
         let was_worse = format!(
@@ -251,15 +256,23 @@ impl<S: Subject> Session<'_, S> {
         }
         self.subject.say(format!("{was_worse}: back at once"));
         self.subject.put(0)?;
-        let goes_on = self.stays_worse()? && self.arm(number).acquit(ACQUITTALS_MAX);
-        if goes_on {
+        if self.stays_worse()? {
             self.subject.say(format!(
                 "it is as bad without it: something else disturbs the target, and pair {pair} does \
                  not count"
             ));
-        } else {
-            self.arm(number).verdict = TryVerdict::Stopped;
+            return Ok(());
         }
+        let arm = self.arm(number);
+        arm.losses += 1;
+        if arm.losses >= LOSSES_MAX {
+            arm.verdict = TryVerdict::Stopped;
+            return Ok(());
+        }
+        self.subject.say(format!(
+            "it is better without it: one more loss in its next window ends it; pair {pair} does \
+             not count"
+        ));
         Ok(())
     }
 
@@ -382,5 +395,7 @@ fn lately(samples: &[Sample]) -> Option<Figures> {
     Figures::between(rest.first()?, rest.last()?)
 }
 
+#[cfg(test)]
+mod recorded_noise_tests;
 #[cfg(test)]
 mod tests;
