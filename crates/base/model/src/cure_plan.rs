@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Coverage, CpuSet, Finding, Reading};
+use crate::{Coverage, CpuSet, Finding, Reading, ShellLine};
 
 /// What the doctor says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,16 +50,16 @@ pub struct CurePlan {
     /// Cures that have no room, and the node that lacks it: one sentence each.
     pub no_room: Vec<String>,
     /// What to do now: commands, and remarks that begin with `#`.
-    pub now: Vec<String>,
+    pub now: Vec<ShellLine>,
     /// How to take that back.
-    pub undo: Vec<String>,
+    pub undo: Vec<ShellLine>,
     /// What makes it so for good.
-    pub for_good: Vec<String>,
+    pub for_good: Vec<ShellLine>,
     /// The files that the part for good writes; documents of older versions have none.
     #[serde(default)]
     pub files: Vec<PlanFile>,
     /// How to see that it is in force.
-    pub verify: Vec<String>,
+    pub verify: Vec<ShellLine>,
     /// What the plan leaves: the sentence of each finding that appears once it was followed.
     pub leaves: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub struct PlanFile {
     /// Its content.
     pub text: String,
     /// The command that makes it count.
-    pub then: String,
+    pub then: ShellLine,
 }
 
 impl CurePlan {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ShellLine;
+
 /// Something a user should know.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -24,7 +26,7 @@ pub struct Finding {
     /// Commands that fix it on this system, in order; lines that begin with `#` explain. Not in a
     /// document where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fix: Vec<String>,
+    pub fix: Vec<ShellLine>,
 }
 
 /// The checks of a diagnosis.

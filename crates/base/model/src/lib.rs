@@ -39,6 +39,7 @@ mod run;
 mod server_kind;
 mod server_settings;
 mod session_load;
+mod shell_line;
 mod shell_word;
 mod snapshot;
 mod threads;
@@ -114,6 +115,7 @@ pub use run::{
 pub use server_kind::{ServerFacts, ServerKind};
 pub use server_settings::ServerSettings;
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
+pub use shell_line::{ShellArgument, ShellLine};
 pub use shell_word::shell_word;
 pub use snapshot::{
     Allocations, InstanceSnapshot, MachineSnapshot, MemorySnapshot, MemorySource, NodeSnapshot,

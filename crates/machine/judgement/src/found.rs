@@ -1,6 +1,6 @@
 //! What a check found.
 
-use model::{Fact, Severity};
+use model::{Fact, Severity, ShellLine};
 
 /// What a check found: the parts of a finding that its row does not have.
 #[derive(Clone, Debug, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct Found {
     /// The facts it is based on.
     pub evidence: Vec<Fact>,
     /// Commands that fix it.
-    pub fix: Vec<String>,
+    pub fix: Vec<ShellLine>,
 }
 
 impl Found {
@@ -42,6 +42,6 @@ pub(crate) fn fact(source: impl Into<String>, value: impl ToString) -> Fact {
 }
 
 /// Commands.
-pub(crate) fn commands(lines: &[&str]) -> Vec<String> {
-    lines.iter().map(|line| (*line).to_owned()).collect()
+pub(crate) fn commands(lines: &[&'static str]) -> Vec<ShellLine> {
+    lines.iter().map(|line| ShellLine::of(line)).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{CpuSet, NodeSet, PlanFile, SegmentKind, shell_word};
+use model::{CpuSet, NodeSet, PlanFile, SegmentKind, ShellLine, shell_line, shell_word};
 
 use super::input::DoctorInput;
 
@@ -11,21 +11,32 @@ pub(crate) fn spread_at_restart(
     input: &DoctorInput,
     nodes: &NodeSet,
     has_private: bool,
-) -> Vec<String> {
+) -> Vec<ShellLine> {
     let has = |is_file: bool| {
         let mut shared = input.shared();
         shared.any(|segment| (segment.kind == SegmentKind::DevShm) == is_file)
     };
     let mut lines = Vec::new();
     if has(true) {
-        lines.push("# interleave files created in /dev/shm from now on,".to_owned());
-        lines.push(format!("mount -o remount,mpol=interleave:{nodes} /dev/shm"));
-        lines.push("# then restart the instance, which makes its files again".to_owned());
+        lines.push(ShellLine::of(
+            "# interleave files created in /dev/shm from now on,",
+        ));
+        lines.push(shell_line!(
+            "mount -o remount,mpol=interleave:{} /dev/shm",
+            nodes
+        ));
+        lines.push(ShellLine::of(
+            "# then restart the instance, which makes its files again",
+        ));
     }
     if is_mariadb(input) {
-        lines.push("# innodb_numa_interleave = ON in its configuration, and restart it".to_owned());
+        lines.push(ShellLine::of(
+            "# innodb_numa_interleave = ON in its configuration, and restart it",
+        ));
     } else if has(false) || has_private {
-        lines.push("# restart the server interleaved (with its private memory):".to_owned());
+        lines.push(ShellLine::of(
+            "# restart the server interleaved (with its private memory):",
+        ));
         lines.extend(Start::interleaved(nodes).lines(input));
     }
     lines
@@ -89,12 +100,14 @@ impl Start {
     }
 
     /// The commands: by its units, if it has any.
-    pub(crate) fn lines(&self, input: &DoctorInput) -> Vec<String> {
+    pub(crate) fn lines(&self, input: &DoctorInput) -> Vec<ShellLine> {
         let units: BTreeSet<&String> = input.units.values().collect();
-        let mut lines: Vec<String> = match units.is_empty() {
+        let mut lines: Vec<ShellLine> = match units.is_empty() {
             true => vec![
-                format!("numactl {} COMMAND", self.numactl),
-                "# with COMMAND as it was started, without another numactl before it".to_owned(),
+                shell_line!("numactl {} COMMAND", self.numactl),
+                ShellLine::of(
+                    "# with COMMAND as it was started, without another numactl before it",
+                ),
             ],
             false => units
                 .into_iter()
@@ -105,10 +118,10 @@ impl Start {
         lines.extend(input.placed_by.iter().map(|by| {
             let (value, source) = (shell_word(&by.value), shell_word(&by.source));
             match by.value.starts_with("Exec") {
-                true => format!(
-                    "# its command wins over that: take the placement out of {value} in {source}"
-                ),
-                false => format!("# placed by {source}: {value}"),
+                true => ShellLine::remark(format!(
+                    "its command wins over that: take the placement out of {value} in {source}"
+                )),
+                false => ShellLine::remark(format!("placed by {source}: {value}")),
             }
         }));
         lines
@@ -126,13 +139,13 @@ impl Start {
     }
 
     /// Gives a unit these settings, and restarts it.
-    fn drop_in(&self, unit: &str) -> [String; 3] {
+    fn drop_in(&self, unit: &str) -> [ShellLine; 3] {
         let file = drop_in_path(unit);
         let folder = file.trim_end_matches("/zz-numa.conf");
         let settings = self.settings.join("\\n");
         [
-            format!("mkdir -p {}", shell_word(folder)),
-            format!("printf '[Service]\\n{settings}\\n' >{}", shell_word(&file)),
+            shell_line!("mkdir -p {}", folder),
+            shell_line!("printf {} >{}", format!("[Service]\\n{settings}\\n"), file),
             restart(unit),
         ]
     }
@@ -143,7 +156,6 @@ fn drop_in_path(unit: &str) -> String {
     format!("/etc/systemd/system/{unit}.d/zz-numa.conf")
 }
 
-fn restart(unit: &str) -> String {
-    let unit = shell_word(unit);
-    format!("systemctl daemon-reload && systemctl restart {unit}")
+fn restart(unit: &str) -> ShellLine {
+    shell_line!("systemctl daemon-reload && systemctl restart {}", unit)
 }

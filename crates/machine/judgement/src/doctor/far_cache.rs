@@ -1,7 +1,7 @@
 //! Where the cached pages of programs and data files lie: on the node of the process that read the
 //! file first, where they stay.
 
-use model::{ByteSize, Residency, SegmentKind, shell_word};
+use model::{ByteSize, Residency, SegmentKind, ShellLine, shell_line};
 
 use super::memory::{nodes_used, source};
 use crate::found::{Found, fact};
@@ -34,17 +34,18 @@ pub(crate) fn far_cache(
         .map(|of| of.name.as_str())
         .take(FILES_SHOWN)
         .collect();
-    let mut fix = vec![
-        "# stop it, drop the files from the page cache, and read them in again on its nodes:"
-            .into(),
-    ];
+    let mut fix = vec![ShellLine::of(
+        "# stop it, drop the files from the page cache, and read them in again on its nodes:",
+    )];
     fix.extend(
         names
             .iter()
-            .map(|name| format!("dd if={} iflag=nocache count=0", shell_word(name))),
+            .map(|name| shell_line!("dd if={} iflag=nocache count=0", name)),
     );
-    fix.push(format!(
-        "numactl --cpunodebind={used} --membind={used} COMMAND"
+    fix.push(shell_line!(
+        "numactl --cpunodebind={} --membind={} COMMAND",
+        used,
+        used
     ));
     Some(Found {
         evidence: vec![fact(source(residency), names.join(", "))],

@@ -9,7 +9,7 @@ use linux::proc_zoneinfo::{self, Zone};
 use linux::{Root, cpuset_cpus, proc_stat, proc_status, sysfs_nodes};
 use model::{
     CpuSet, Fact, GivenCpus, MemoryMoment, Node, NodeId, NodeMatrix, NodeSet, PoolMoment,
-    Residency, SegmentResidency, ServerSettings, Topology, shell_word,
+    Residency, SegmentResidency, ServerSettings, ShellLine, Topology, shell_line,
 };
 
 use super::devices::UsedDevice;
@@ -235,16 +235,22 @@ impl DoctorInput {
 
     /// Returns the commands that give a process other memory nodes: those of systemd where it
     /// manages the group, because it would overwrite any other value.
-    pub(crate) fn allow_memory(&self, pid: u32, nodes: &NodeSet) -> Vec<String> {
+    pub(crate) fn allow_memory(&self, pid: u32, nodes: &NodeSet) -> Vec<ShellLine> {
         let Some(directory) = self.cpusets.get(&pid) else {
             return vec![
-                format!(
-                    "# /proc/{pid}/cgroup shows its control group, relative to the cgroup mount;"
+                ShellLine::remark(format!(
+                    "/proc/{pid}/cgroup shows its control group, relative to the cgroup mount;"
+                )),
+                ShellLine::of(
+                    "# that group, or its nearest ancestor with a cpuset.mems, binds the process:",
                 ),
-                "# that group, or its nearest ancestor with a cpuset.mems, binds the process:"
-                    .to_owned(),
-                format!("find /sys/fs/cgroup -name cgroup.procs -exec grep -lx {pid} {{}} +"),
-                format!("# then write {nodes} to cpuset.mems in the directory of the file found"),
+                shell_line!(
+                    "find /sys/fs/cgroup -name cgroup.procs -exec grep -lx {} {{}} +",
+                    pid
+                ),
+                ShellLine::remark(format!(
+                    "then write {nodes} to cpuset.mems in the directory of the file found"
+                )),
             ];
         };
         let group = directory.rsplit('/').next().unwrap_or(directory);
@@ -252,13 +258,14 @@ impl DoctorInput {
             .iter()
             .any(|end| group.ends_with(end));
         if is_unit {
-            return vec![format!(
-                "systemctl set-property -- {} AllowedMemoryNodes={nodes}",
-                shell_word(group)
+            return vec![shell_line!(
+                "systemctl set-property -- {} AllowedMemoryNodes={}",
+                group,
+                nodes
             )];
         }
         let file = format!("{directory}/cpuset.mems");
-        vec![format!("echo {nodes} >{}", shell_word(&file))]
+        vec![shell_line!("echo {} >{}", nodes, file)]
     }
 
     /// Free bytes of a node that ordinary programs get before the kernel reclaims any; `None` where

@@ -1,6 +1,6 @@
 //! The threads of a target as findings see them: against the CPUs that their process was given.
 
-use model::{CpuSet, Fact, FirstThread, ThreadMask, ThreadRole};
+use model::{CpuSet, Fact, FirstThread, ShellLine, ThreadMask, ThreadRole, shell_line};
 
 use super::input::DoctorInput;
 use crate::found::fact;
@@ -128,12 +128,16 @@ pub(crate) fn count<'a>(masks: impl IntoIterator<Item = RoleMask<'a>>) -> u32 {
 
 /// Returns the commands that hold a program on CPUs, whatever it asks for, and that put the threads
 /// of the running process there.
-pub(crate) fn hold_on(cpus: &CpuSet, pid: u32) -> Vec<String> {
+pub(crate) fn hold_on(cpus: &CpuSet, pid: u32) -> Vec<ShellLine> {
     vec![
-        format!("taskset --all-tasks --cpu-list --pid {cpus} {pid}"),
-        "# the program undoes that when it sets affinity again; it cannot leave a cpuset:".into(),
-        format!("numalab group create NAME --physcpubind={cpus}"),
-        "numalab bind --group NAME -- COMMAND".into(),
-        "# or switch off that the server pins its threads, or give it these CPUs as a list".into(),
+        shell_line!("taskset --all-tasks --cpu-list --pid {} {}", cpus, pid),
+        ShellLine::of(
+            "# the program undoes that when it sets affinity again; it cannot leave a cpuset:",
+        ),
+        shell_line!("numalab group create NAME --physcpubind={}", cpus),
+        ShellLine::of("numalab bind --group NAME -- COMMAND"),
+        ShellLine::of(
+            "# or switch off that the server pins its threads, or give it these CPUs as a list",
+        ),
     ]
 }

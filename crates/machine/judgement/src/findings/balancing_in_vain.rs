@@ -1,6 +1,6 @@
 //! `kernel.numa_balancing` on for shared memory that it does not move.
 
-use model::{ByteSize, Layout, Severity, node_words, shell_word};
+use model::{ByteSize, Layout, Severity, ShellLine, node_words, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::cure::spread_at_restart;
@@ -48,13 +48,13 @@ fn check(input: &DoctorInput) -> Option<Found> {
 }
 
 /// How to spread the memory, or to let the kernel at it.
-fn fix(input: &DoctorInput, target: &str, value: u32) -> Vec<String> {
+fn fix(input: &DoctorInput, target: &str, value: u32) -> Vec<ShellLine> {
     let mut lines = spread_at_restart(input, &input.allowed_database_nodes(), false);
     if value & BALANCING_NORMAL != 0 {
-        lines.push(
-            "# or, if each process has pages of its own, let the kernel move them:".to_owned(),
-        );
-        lines.push(format!("numalab balance {}", shell_word(target)));
+        lines.push(ShellLine::of(
+            "# or, if each process has pages of its own, let the kernel move them:",
+        ));
+        lines.push(shell_line!("numalab balance {}", target));
     }
     lines
 }

@@ -1,6 +1,6 @@
 //! A server's own CPU list, and threads that may use other CPUs than it names.
 
-use model::{CpuSet, ServerSettings, Severity, ThreadMask, ThreadRole};
+use model::{CpuSet, ServerSettings, Severity, ShellLine, ThreadMask, ThreadRole, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::cpu_lists::{LISTS, lists};
@@ -78,9 +78,16 @@ fn found(
         ),
         evidence,
         fix: vec![
-            format!("cat /proc/{pid}/cpuset    # the control group whose cpuset holds it"),
-            format!("# give it {asked} (AllowedCPUs= of its unit, cpuset.cpus of that group), or"),
-            format!("# set {name} to CPUs that it has; both take effect when it starts again"),
+            shell_line!(
+                "cat /proc/{}/cpuset    # the control group whose cpuset holds it",
+                pid
+            ),
+            ShellLine::remark(format!(
+                "give it {asked} (AllowedCPUs= of its unit, cpuset.cpus of that group), or"
+            )),
+            ShellLine::remark(format!(
+                "set {name} to CPUs that it has; both take effect when it starts again"
+            )),
         ],
         ..Found::default()
     }

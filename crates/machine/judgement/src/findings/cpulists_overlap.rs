@@ -1,6 +1,6 @@
 //! CPU lists of a server that share CPUs.
 
-use model::Severity;
+use model::{Severity, ShellLine};
 
 use super::row::{Check, Row};
 use crate::doctor::cpu_lists::lists;
@@ -48,7 +48,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
                 fact(settings.source, format!("{name} {value}"))
             })
             .collect(),
-        fix: vec!["# take them out of the other lists in its configuration, and restart it".into()],
+        fix: vec![ShellLine::of(
+            "# take them out of the other lists in its configuration, and restart it",
+        )],
         ..Found::default()
     })
 }

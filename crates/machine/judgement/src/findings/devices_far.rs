@@ -1,6 +1,6 @@
 //! Disks and networks on nodes on which no process of the target may run.
 
-use model::{NodeSet, Severity, node_words};
+use model::{NodeSet, Severity, ShellLine, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::nodes_used;
@@ -47,11 +47,13 @@ fn check(input: &DoctorInput) -> Option<Found> {
             .map(|(name, node)| fact(*name, format!("numa_node {node}")))
             .collect(),
         fix: vec![
-            format!(
-                "# if it waits for these more than for memory, run it on {}, with its memory:",
+            ShellLine::remark(format!(
+                "if it waits for these more than for memory, run it on {}, with its memory:",
                 node_words(&nodes)
-            ),
-            format!("# numactl --cpunodebind={nodes} --localalloc COMMAND"),
+            )),
+            ShellLine::remark(format!(
+                "numactl --cpunodebind={nodes} --localalloc COMMAND"
+            )),
         ],
         ..Found::default()
     })

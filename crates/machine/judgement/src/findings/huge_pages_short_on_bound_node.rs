@@ -1,6 +1,6 @@
 //! The target is bound to some nodes and has small pages, and the free huge pages are elsewhere.
 
-use model::{ByteSize, NodeSet, Severity, node_words};
+use model::{ByteSize, NodeSet, Severity, node_words, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -65,7 +65,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
                         fact(pool_file(*node, pool.page_bytes, "free_hugepages"), free)
                     })
                     .collect(),
-                fix: files.map(|file| format!("echo {needed} >{file}")).collect(),
+                fix: files
+                    .map(|file| shell_line!("echo {} >{}", needed, file))
+                    .collect(),
                 ..Found::default()
             });
         }

@@ -1,6 +1,6 @@
 //! Which nodes huge pages are in use on, at the moments of a text.
 
-use model::{GivenCpus, NodeId, NodeSet, PoolMoment, Severity, cpu_words, node_words};
+use model::{GivenCpus, NodeId, NodeSet, PoolMoment, Severity, ShellLine, cpu_words, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -112,11 +112,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
     };
     Some(match main.is_far() {
         true => Found {
-            fix: vec![
+            fix: vec![ShellLine::of(
                 "# give the CPUs of that node, or memory of the node of the CPUs: cpuset.cpus and \
-                 cpuset.mems must name the same nodes"
-                    .to_owned(),
-            ],
+                 cpuset.mems must name the same nodes",
+            )],
             ..found
         },
         false => found.for_information(),

@@ -1,6 +1,6 @@
 //! A pool that is uneven over the nodes for databases; other nodes need none.
 
-use model::{ByteSize, Fact, NodeHugePages, NodeId, Severity};
+use model::{ByteSize, Fact, NodeHugePages, NodeId, Severity, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::pools::{pool_file, pools};
@@ -54,8 +54,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
         fix: pools
             .iter()
             .map(|(node, _)| {
-                format!(
-                    "echo {each} >{}",
+                shell_line!(
+                    "echo {} >{}",
+                    each,
                     pool_file(*node, page_bytes, "nr_hugepages")
                 )
             })

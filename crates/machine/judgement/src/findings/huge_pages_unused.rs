@@ -1,6 +1,6 @@
 //! A pool of which every page is free and none is reserved.
 
-use model::{ByteSize, Severity};
+use model::{ByteSize, Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -34,10 +34,11 @@ fn check(input: &DoctorInput) -> Option<Found> {
             fact(format!("{directory}/free_hugepages"), pool.total),
         ],
         fix: vec![
-            "# set huge_pages = on (PostgreSQL), use_large_pages = only (Oracle) or large-pages \
-             (MySQL), and restart the database; or free the pool:"
-                .to_owned(),
-            format!("echo 0 >{directory}/nr_hugepages"),
+            ShellLine::of(
+                "# set huge_pages = on (PostgreSQL), use_large_pages = only (Oracle) or \
+                 large-pages (MySQL), and restart the database; or free the pool:",
+            ),
+            shell_line!("echo 0 >{}/nr_hugepages", directory),
         ],
         ..Found::default()
     })

@@ -1,7 +1,7 @@
 //! What could not be seen of the memory of a target, or of the machine: why, and what would reveal
 //! it.
 
-use model::{Fact, Residency, ResidencyMethod, Severity, counted, shell_word};
+use model::{Fact, Residency, ResidencyMethod, Severity, ShellLine, counted, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::source;
@@ -61,29 +61,37 @@ fn check(input: &DoctorInput) -> Option<Found> {
 }
 
 /// What would reveal it: missing privileges. A user who has them all gains nothing from more.
-fn fix(residency: &Residency, input: &DoctorInput) -> Vec<String> {
+fn fix(residency: &Residency, input: &DoctorInput) -> Vec<ShellLine> {
     if input.is_captured {
         return commands(&["# a capture has no frame numbers: run numalab on the machine itself"]);
     }
     let refused = |gap: &String| gap.contains("no permission to read");
     let lacks_privileges =
         residency.method == ResidencyMethod::NumaMaps || residency.gaps.iter().any(refused);
-    let again = format!("numalab doctor {}", shell_word(&residency.target));
+    let again = shell_line!("numalab doctor {}", residency.target);
     match (lacks_privileges, input.is_root) {
-        (true, false) => commands(&[
-            "# run as root on the host of the processes (frame numbers need CAP_SYS_ADMIN, other \
-             users' processes CAP_SYS_PTRACE):",
-            &format!("sudo {again}"),
-            "# in a container: docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
-        ]),
+        (true, false) => vec![
+            ShellLine::of(
+                "# run as root on the host of the processes (frame numbers need \
+                 CAP_SYS_ADMIN, other users' processes CAP_SYS_PTRACE):",
+            ),
+            shell_line!("sudo {}", again),
+            ShellLine::of(
+                "# in a container: docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE \
+                 --pid=host …",
+            ),
+        ],
         (true, true) => commands(&[
             "# this root user lacks CAP_SYS_ADMIN or CAP_SYS_PTRACE; a container needs both:",
             "# docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
         ]),
-        (false, _) => commands(&[
-            "# more privileges do not help; see `gaps`, and try again when the system is quieter:",
-            &again,
-        ]),
+        (false, _) => vec![
+            ShellLine::of(
+                "# more privileges do not help; see `gaps`, and try again when the system is \
+                 quieter:",
+            ),
+            again,
+        ],
     }
 }
 

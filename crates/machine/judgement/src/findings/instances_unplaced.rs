@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{ByteSize, Fact, NodeSet, ProcessResidency, Severity, node_words, shell_word};
+use model::{
+    ByteSize, Fact, NodeSet, ProcessResidency, Severity, ShellLine, node_words, shell_line,
+    shell_word,
+};
 use residency::own_memory;
 
 use super::row::{Check, Row};
@@ -40,13 +43,13 @@ fn check(input: &DoctorInput) -> Option<Found> {
     }
     let mut to_place: Vec<&Homed<'_>> = homed.iter().filter(|it| !is_placed(it)).collect();
     to_place.sort_by(|one, other| other.remote_share.total_cmp(&one.remote_share));
-    let mut fix: Vec<String> = to_place
+    let mut fix: Vec<ShellLine> = to_place
         .iter()
         .take(LISTED_MAX)
         .flat_map(|it| placed(input, it))
         .collect();
     let more = to_place.len().saturating_sub(LISTED_MAX);
-    fix.extend((more > 0).then(|| format!("# and so on for {more} more")));
+    fix.extend((more > 0).then(|| ShellLine::remark(format!("and so on for {more} more"))));
     Some(Found {
         message: format!(
             "{:.0} % of the accesses of {} servers are remote; each fits on one of {}, and none \
@@ -84,44 +87,57 @@ fn evidence(homed: &Homed<'_>) -> Fact {
 }
 
 /// What gives a server its node.
-fn placed(input: &DoctorInput, homed: &Homed<'_>) -> Vec<String> {
+fn placed(input: &DoctorInput, homed: &Homed<'_>) -> Vec<ShellLine> {
     let (instance, home) = (homed.instance, homed.home);
     let Some(node) = input.topology.node(home) else {
         return Vec::new();
     };
     let target = shell_word(&instance.target);
     let cpus = &node.cpus;
-    let mut lines = vec![format!(
-        "# {target} on node {home}, if its CPUs {cpus} are enough for it:"
-    )];
+    let mut lines = vec![ShellLine::remark(format!(
+        "{target} on node {home}, if its CPUs {cpus} are enough for it:"
+    ))];
     if !homed.runs_at_home() {
         let pids = instance.processes.iter().take(PROCESSES_MAX);
         for (old, pids) in by_cpus(pids) {
-            let set = |cpus: &str| format!("taskset --all-tasks --cpu-list --pid {cpus}");
+            let set = |cpus: &str| shell_line!("taskset --all-tasks --cpu-list --pid {}", cpus);
             let each = |cpus: &str| match &pids[..] {
-                [pid] => format!("{} {pid}", set(cpus)),
-                pids => format!("for pid in {}; do {} $pid; done", pids.join(" "), set(cpus)),
+                [pid] => shell_line!("{} {}", set(cpus), pid),
+                pids => shell_line!(
+                    "for pid in {}; do {} $pid; done",
+                    ShellLine::words(pids),
+                    set(cpus)
+                ),
             };
             lines.push(each(&cpus.to_string()));
-            lines.push(format!("# back: the same with {old}"));
+            lines.push(ShellLine::remark(format!("back: the same with {old}")));
         }
         let more = instance.processes.len().saturating_sub(PROCESSES_MAX);
-        lines.extend((more > 0).then(|| format!("# and so on for its other processes ({more})")));
+        lines.extend(
+            (more > 0)
+                .then(|| ShellLine::remark(format!("and so on for its other processes ({more})"))),
+        );
     }
     if own_memory(instance)
         .iter()
         .any(|(node, bytes)| *node != home && *bytes > 0)
     {
-        lines.push(format!("numalab move {target} --to {home}"));
+        lines.push(shell_line!(
+            "numalab move {} --to {}",
+            instance.target,
+            home
+        ));
     }
     let mut pids = instance.processes.iter().map(|it| it.pid);
     let unit = pids.find_map(|pid| input.units.get(&pid));
     lines.push(match unit {
-        Some(unit) => format!(
-            "# for good: CPUAffinity={cpus} and NUMAPolicy=local in a drop-in of {}",
+        Some(unit) => ShellLine::remark(format!(
+            "for good: CPUAffinity={cpus} and NUMAPolicy=local in a drop-in of {}",
             shell_word(unit)
-        ),
-        None => format!("# for good: numactl --cpunodebind={home} --localalloc COMMAND"),
+        )),
+        None => ShellLine::remark(format!(
+            "for good: numactl --cpunodebind={home} --localalloc COMMAND"
+        )),
     });
     lines
 }

@@ -1,6 +1,6 @@
 //! Interrupts of the target's devices on nodes on which none of its processes may run.
 
-use model::{CpuSet, NodeSet, Severity, node_words};
+use model::{CpuSet, NodeSet, Severity, ShellLine, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::nodes_used;
@@ -64,11 +64,11 @@ fn check(input: &DoctorInput) -> Option<Found> {
     });
     let fix = far.iter().map(|(_, device, ..)| {
         let irqs = device.irqs.iter().take(IRQS_MAX).map(u32::to_string);
-        format!(
-            "# for irq in {}; do echo {} >/proc/irq/$irq/smp_affinity_list; done",
+        ShellLine::remark(format!(
+            "for irq in {}; do echo {} >/proc/irq/$irq/smp_affinity_list; done",
             irqs.collect::<Vec<_>>().join(" "),
             cpus_of(&used)
-        )
+        ))
     });
     let why = "# if it waits for these more than for memory (irqbalance may undo it, and queues of \
                NVMe refuse it, since each belongs to its CPUs):";
@@ -79,7 +79,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
             node_words(&used)
         ),
         evidence: evidence.collect(),
-        fix: [why.to_owned()].into_iter().chain(fix).collect(),
+        fix: [ShellLine::of(why)].into_iter().chain(fix).collect(),
         ..Found::default()
     })
 }

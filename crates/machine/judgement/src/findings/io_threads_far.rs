@@ -1,6 +1,8 @@
 //! Threads that read and write for others, far from where nearly all memory of their process lies.
 
-use model::{NodeId, NodeSet, Severity, ThreadMask, ThreadRole, counted, node_words};
+use model::{
+    NodeId, NodeSet, Severity, ShellLine, ThreadMask, ThreadRole, counted, node_words, shell_line,
+};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -68,14 +70,14 @@ fn far(input: &DoctorInput, role: &ThreadRole, home: NodeId) -> Option<Found> {
     let mut fix = Vec::new();
     if let (false, Some(mask)) = (cpus.is_empty(), role.masks.first()) {
         let ThreadMask { pid, tid, .. } = mask;
-        fix.push(format!("taskset --cpu-list --pid {cpus} {tid}"));
-        fix.push(format!(
-            "# and so on for each of the {count}: ps -L -o tid,comm,psr -p {pid}"
-        ));
+        fix.push(shell_line!("taskset --cpu-list --pid {} {}", cpus, tid));
+        fix.push(ShellLine::remark(format!(
+            "and so on for each of the {count}: ps -L -o tid,comm,psr -p {pid}"
+        )));
     }
-    fix.push(format!(
-        "# for good: numactl --cpunodebind={home} COMMAND, or the list of CPUs of the server"
-    ));
+    fix.push(ShellLine::remark(format!(
+        "for good: numactl --cpunodebind={home} COMMAND, or the list of CPUs of the server"
+    )));
     Some(Found {
         message: format!(
             "the memory of the process is on node {home}, and {} ({what}) {runs} \

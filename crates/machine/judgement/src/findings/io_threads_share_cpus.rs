@@ -1,6 +1,6 @@
 //! More I/O threads of a server than CPUs for them.
 
-use model::Severity;
+use model::{Severity, ShellLine};
 
 use super::row::{Check, Row};
 use crate::doctor::cpu_lists::LISTS;
@@ -42,10 +42,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
                 "io-threads is {threads}, more than the CPUs that they may use together ({cpus})"
             ),
             evidence,
-            fix: vec![format!(
-                "# set io-threads to at most {}, or give the server more CPUs; restart it",
+            fix: vec![ShellLine::remark(format!(
+                "set io-threads to at most {}, or give the server more CPUs; restart it",
                 cpus.len()
-            )],
+            ))],
             ..Found::default()
         }
     })

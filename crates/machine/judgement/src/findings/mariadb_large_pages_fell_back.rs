@@ -1,6 +1,6 @@
 //! `large_pages`, and the buffer pool is in small pages.
 
-use model::{ByteSize, Severity};
+use model::{ByteSize, Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -46,21 +46,27 @@ fn check(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-fn fix(pool_bytes: Option<u64>) -> Vec<String> {
+fn fix(pool_bytes: Option<u64>) -> Vec<ShellLine> {
     const HUGE_PAGE_BYTES: u64 = 2 << 20;
     let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
     let enough = match pool_bytes {
         // Descriptors of pages come on top, and other caches that are large.
         Some(bytes) => {
             let pages = (bytes + bytes / 8).div_ceil(HUGE_PAGE_BYTES);
-            format!("echo {pages} >{pool}    # the pool and an eighth for descriptors and caches")
+            shell_line!(
+                "echo {} >{}    # the pool and an eighth for descriptors and caches",
+                pages,
+                pool
+            )
         }
-        None => format!("# set enough pages in {pool}"),
+        None => ShellLine::remark(format!("set enough pages in {pool}")),
     };
     vec![
         enough,
-        "# the server needs LimitMEMLOCK=infinity in its unit; restart it, and look for".to_owned(),
-        "# \"Couldn't allocate\" in its log: it falls back without an error".to_owned(),
+        ShellLine::of(
+            "# the server needs LimitMEMLOCK=infinity in its unit; restart it, and look for",
+        ),
+        ShellLine::of("# \"Couldn't allocate\" in its log: it falls back without an error"),
     ]
 }
 

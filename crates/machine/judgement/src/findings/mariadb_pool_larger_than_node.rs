@@ -1,6 +1,6 @@
 //! A buffer pool that does not fit on any node, and is not interleaved.
 
-use model::{ByteSize, Severity};
+use model::{ByteSize, Severity, ShellLine};
 
 use super::row::{Check, Row};
 use crate::doctor::innodb_pool::{is_interleaved, nodes_of_server, pool_bytes};
@@ -54,9 +54,13 @@ fn check(input: &DoctorInput) -> Option<Found> {
             ),
         ],
         fix: vec![
-            "# innodb_numa_interleave = ON in its configuration, and restart it; where that is not"
-                .to_owned(),
-            format!("# built in, start it as: numactl --interleave={nodes} mariadbd …"),
+            ShellLine::of(
+                "# innodb_numa_interleave = ON in its configuration, and restart it; where \
+                 that is not",
+            ),
+            ShellLine::remark(format!(
+                "built in, start it as: numactl --interleave={nodes} mariadbd …"
+            )),
         ],
         ..Found::default()
     })

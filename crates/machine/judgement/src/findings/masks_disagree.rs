@@ -1,6 +1,6 @@
 //! CPUs on some nodes, memory only on others.
 
-use model::{Severity, node_words};
+use model::{Severity, ShellLine, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -50,10 +50,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
         ],
         fix: {
             let mut fix = input.allow_memory(process.pid, cpus);
-            fix.push(format!(
-                "# cgroup v2 moves its memory there; under v1: migratepages {} {memory} {cpus}",
+            fix.push(ShellLine::remark(format!(
+                "cgroup v2 moves its memory there; under v1: migratepages {} {memory} {cpus}",
                 process.pid
-            ));
+            )));
             fix
         },
     })

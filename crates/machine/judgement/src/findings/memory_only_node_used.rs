@@ -1,6 +1,6 @@
 //! Memory of the target on a node without CPUs.
 
-use model::{ByteSize, NodeSet, Severity, node_words};
+use model::{ByteSize, NodeSet, Severity, ShellLine, node_words, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::{WORTH_BYTES, source};
@@ -27,13 +27,13 @@ fn check(input: &DoctorInput) -> Option<Found> {
         far.find(|(node, bytes)| without.contains(**node) && **bytes >= WORTH_BYTES)?;
     let allowed = input.allowed_database_nodes();
     let fix = match allowed.is_empty() {
-        true => vec![format!(
-            "# its cpuset allows memory on no node with CPUs: let it have {} (cpuset.mems)",
+        true => vec![ShellLine::remark(format!(
+            "its cpuset allows memory on no node with CPUs: let it have {} (cpuset.mems)",
             node_words(input.database_nodes())
-        )],
+        ))],
         false => vec![
-            "# keep it off that node:".to_owned(),
-            format!("numactl --membind={allowed} COMMAND"),
+            ShellLine::of("# keep it off that node:"),
+            shell_line!("numactl --membind={} COMMAND", allowed),
         ],
     };
     Some(Found {

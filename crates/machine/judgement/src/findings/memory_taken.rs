@@ -1,6 +1,6 @@
 //! Which nodes memory was taken from between two moments of a text.
 
-use model::{ByteSize, BytesByNode, MemoryMoment, NodeSet, Severity, node_words};
+use model::{ByteSize, BytesByNode, MemoryMoment, NodeSet, Severity, ShellLine, node_words};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -134,7 +134,9 @@ fn check(input: &DoctorInput) -> Option<Found> {
     });
     let found = Found {
         evidence: evidence.collect(),
-        fix: vec!["# whose memory it is: numalab inspect TARGET, or its numa_maps".to_owned()],
+        fix: vec![ShellLine::of(
+            "# whose memory it is: numalab inspect TARGET, or its numa_maps",
+        )],
         ..Found::that(main.sentence())
     };
     Some(match main.is_cyclops() {

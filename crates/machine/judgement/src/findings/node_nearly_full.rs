@@ -1,6 +1,6 @@
 //! One node nearly out of memory, another with plenty.
 
-use model::{ByteSize, Fact, Node, NodeHugePages, NodeId, Severity};
+use model::{ByteSize, Fact, Node, NodeHugePages, NodeId, Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::pools::pool_file;
@@ -80,7 +80,7 @@ fn of_own_pools(input: &DoctorInput, node: &Node) -> Option<Found> {
         .map(|pool| fact(file(pool, "free_hugepages"), pool.free.unwrap_or(0)));
     let shrink = pools.iter().map(|pool| {
         let used = pool.total.saturating_sub(pool.free.unwrap_or(0));
-        format!("echo {used} >{}", file(pool, "nr_hugepages"))
+        shell_line!("echo {} >{}", used, file(pool, "nr_hugepages"))
     });
     let why = "# unless a database that is about to start takes them, shrink the pool to the pages \
                in use (HugePages_Rsvd of /proc/meminfo are promised to programs: add them):";
@@ -91,7 +91,7 @@ fn of_own_pools(input: &DoctorInput, node: &Node) -> Option<Found> {
             ByteSize(idle)
         ),
         evidence: [fact_of(node)].into_iter().chain(free).collect(),
-        fix: [why.to_owned()].into_iter().chain(shrink).collect(),
+        fix: [ShellLine::of(why)].into_iter().chain(shrink).collect(),
         ..Found::default()
     })
 }
@@ -116,13 +116,13 @@ fn beside_another(input: &DoctorInput, node: &Node) -> Option<Found> {
             other.id
         ),
         evidence: vec![fact_of(node), fact_of(other)],
-        fix: vec![format!(
-            "# show what uses memory on node {} (the kernel frees file cache on demand):",
+        fix: vec![ShellLine::remark(format!(
+            "show what uses memory on node {} (the kernel frees file cache on demand):",
             node.id
-        )],
+        ))],
         ..Found::default()
     };
-    let grep = format!(
+    let grep = shell_line!(
         "grep -E 'FilePages|Shmem|AnonPages|HugePages' {}",
         meminfo(node.id)
     );
@@ -136,7 +136,7 @@ fn beside_another(input: &DoctorInput, node: &Node) -> Option<Found> {
              that is only preferred or local there goes to other nodes first"
         }
     };
-    found.fix.push(how.to_owned());
+    found.fix.push(ShellLine::of(how));
     if let Some(bytes) = cache_of(input, node) {
         let cache = ByteSize(bytes);
         found.message += &format!("; {cache} of node {} are file cache", node.id);
@@ -225,6 +225,9 @@ mod tests {
                         pages, which small pages cannot use";
         assert_eq!(found.message, expected);
         let pool = "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
-        assert_eq!(found.fix.last().unwrap(), &format!("echo 10000 >{pool}"));
+        assert_eq!(
+            found.fix.last(),
+            Some(&shell_line!("echo {} >{}", 10_000_u32, pool))
+        );
     }
 }

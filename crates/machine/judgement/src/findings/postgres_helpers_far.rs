@@ -1,6 +1,6 @@
 //! Helpers that run far from where nearly all shared memory lies.
 
-use model::{BytesByNode, NodeSet, ProcessResidency, Severity, node_words};
+use model::{BytesByNode, NodeSet, ProcessResidency, Severity, node_words, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::postgres_server::postmaster;
@@ -73,7 +73,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
             .map(|(process, _)| {
                 let cpus = input.topology.nodes.iter().find(|node| node.id == *home);
                 let cpus = cpus.map(|node| node.cpus.to_string()).unwrap_or_default();
-                format!("taskset -cp {cpus} {}", process.pid)
+                shell_line!("taskset -cp {} {}", cpus, process.pid)
             })
             .collect(),
         ..Found::default()

@@ -1,6 +1,6 @@
 //! `huge_pages = try`, and too few were free.
 
-use model::Severity;
+use model::{Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::PostgresSettings;
@@ -37,16 +37,18 @@ fn check(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-fn fix(settings: &PostgresSettings) -> Vec<String> {
+fn fix(settings: &PostgresSettings) -> Vec<ShellLine> {
     let kib = settings.huge_page_bytes.unwrap_or(0) / 1024;
     let pool = format!("/sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages");
     let enough = match settings.huge_pages_needed {
-        Some(needed) => format!("echo {needed} >{pool}"),
-        None => format!("# set one page per {kib} kB of shared memory in {pool}"),
+        Some(needed) => shell_line!("echo {} >{}", needed, pool),
+        None => ShellLine::remark(format!(
+            "set one page per {kib} kB of shared memory in {pool}"
+        )),
     };
     let say =
         "# then set huge_pages = on in postgresql.conf (a shortage becomes an error), and restart";
-    vec![enough, say.to_owned()]
+    vec![enough, ShellLine::of(say)]
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The pools of the nodes that the server may use have fewer huge pages than it needs.
 
-use model::{NodeId, Severity};
+use model::{NodeId, Severity, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::pools::pool_file;
@@ -50,7 +50,7 @@ fn check(input: &DoctorInput) -> Option<Found> {
             .collect(),
         fix: allowed
             .iter()
-            .map(|node| format!("echo {each} >{}", pool_file(node, bytes, "nr_hugepages")))
+            .map(|node| shell_line!("echo {} >{}", each, pool_file(node, bytes, "nr_hugepages")))
             .collect(),
         ..Found::default()
     })

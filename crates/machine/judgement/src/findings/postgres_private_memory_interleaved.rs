@@ -1,6 +1,6 @@
 //! Interleaving for the buffers that also applies to the private memory of each session.
 
-use model::Severity;
+use model::{Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::postgres_server::postmaster;
@@ -31,8 +31,8 @@ fn check(input: &DoctorInput) -> Option<Found> {
         ),
         evidence: vec![fact(format!("/proc/{pid}/numa_maps"), policy)],
         fix: vec![
-            "# start it without that policy, and interleave only the shared memory:".to_owned(),
-            format!("numalab move {pid} --to interleave={nodes} --shared"),
+            ShellLine::of("# start it without that policy, and interleave only the shared memory:"),
+            shell_line!("numalab move {} --to interleave={} --shared", pid, nodes),
         ],
         ..Found::default()
     })

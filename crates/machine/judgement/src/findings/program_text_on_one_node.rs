@@ -1,6 +1,8 @@
 //! Program text on one of the nodes where the processes run.
 
-use model::{ByteSize, NodeId, SegmentKind, SegmentResidency, Severity, node_words, shell_word};
+use model::{
+    ByteSize, NodeId, SegmentKind, SegmentResidency, Severity, ShellLine, node_words, shell_line,
+};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::{nodes_used, source};
@@ -33,18 +35,27 @@ fn check(input: &DoctorInput) -> Option<Found> {
     let is_one_of_several = used.len() > 1 && used.contains(node) && share >= SHARE_MIN;
     let other = used.iter().find(|other| *other != node)?;
     is_one_of_several.then(|| {
-        let (bytes, file) = (ByteSize(largest.bytes()), shell_word(&largest.name));
+        let (bytes, file) = (ByteSize(largest.bytes()), &largest.name);
         Found {
             evidence: vec![fact(source(residency), &largest.name)],
             fix: vec![
-                "# for an instance on each node: a copy for each, cached and started there:".into(),
-                format!("numactl --cpunodebind={other} --membind={other} cp {file} COPY"),
-                format!("numalab bind -N {other} -m {other} -- COPY"),
-                "# for one instance on all of them: stop it, drop its text from the page cache, \
-                 and spread it"
-                    .into(),
-                format!("dd if={file} iflag=nocache count=0"),
-                format!("numactl --interleave={used} cat {file} >/dev/null"),
+                ShellLine::of(
+                    "# for an instance on each node: a copy for each, cached and started \
+                     there:",
+                ),
+                shell_line!(
+                    "numactl --cpunodebind={} --membind={} cp {} COPY",
+                    other,
+                    other,
+                    file
+                ),
+                shell_line!("numalab bind -N {} -m {} -- COPY", other, other),
+                ShellLine::of(
+                    "# for one instance on all of them: stop it, drop its text from the page \
+                     cache, and spread it",
+                ),
+                shell_line!("dd if={} iflag=nocache count=0", file),
+                shell_line!("numactl --interleave={} cat {} >/dev/null", used, file),
             ],
             ..Found::that(format!(
                 "{:.0} % of {bytes} of program text lie on node {node}, and the processes may run \

@@ -1,6 +1,6 @@
 //! Shared memory for which the huge pages ran out while it was made.
 
-use model::{ByteSize, SegmentKind, Severity};
+use model::{ByteSize, SegmentKind, Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -53,10 +53,11 @@ fn check(input: &DoctorInput) -> Option<Found> {
                 fact("bytes in small pages", small),
             ],
             fix: vec![
-                format!("echo $(($(cat {pool}) + {missing})) >{pool}"),
-                "# then set use_large_pages = only (Oracle: a shortage becomes an error), and \
-                 restart"
-                    .to_owned(),
+                shell_line!("echo $(($(cat {}) + {})) >{}", pool, missing, pool),
+                ShellLine::of(
+                    "# then set use_large_pages = only (Oracle: a shortage becomes an \
+                     error), and restart",
+                ),
             ],
             ..Found::default()
         }
@@ -95,7 +96,7 @@ mod tests {
         );
         let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
         assert_eq!(
-            found.fix[0],
+            found.fix[0].as_str(),
             format!("echo $(($(cat {pool}) + 125)) >{pool}")
         );
         assert!(check(&sga(&[(HUGE, 64)])).is_none());

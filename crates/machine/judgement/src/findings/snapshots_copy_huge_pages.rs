@@ -1,6 +1,6 @@
 //! A server that forks to save while its memory is in transparent huge pages.
 
-use model::{ByteSize, ServerSettings, Severity};
+use model::{ByteSize, ServerSettings, Severity, ShellLine};
 
 use super::row::{Check, Row};
 use crate::doctor::memory::WORTH_BYTES;
@@ -45,10 +45,11 @@ fn check(input: &DoctorInput) -> Option<Found> {
         ),
         evidence,
         fix: vec![
-            "# disable-thp yes in its configuration (Redis 6.2, Valkey), or for the machine:"
-                .into(),
-            "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled".into(),
-            "# then restart it: pages that are huge stay so".into(),
+            ShellLine::of(
+                "# disable-thp yes in its configuration (Redis 6.2, Valkey), or for the machine:",
+            ),
+            ShellLine::of("echo madvise >/sys/kernel/mm/transparent_hugepage/enabled"),
+            ShellLine::of("# then restart it: pages that are huge stay so"),
         ],
         ..Found::default()
     })

@@ -1,6 +1,6 @@
 //! Threads that may use only some of the CPUs that the first thread of their process may use.
 
-use model::{CpuSet, Severity, counted};
+use model::{CpuSet, Severity, ShellLine, counted, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::cpu_lists::follows;
@@ -55,8 +55,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
             ),
             evidence,
             fix: vec![
-                "# if no setting of the server asks for it, until it sets that again:".into(),
-                format!("taskset --all-tasks --cpu-list --pid {given} {pid}"),
+                ShellLine::of(
+                    "# if no setting of the server asks for it, until it sets that again:",
+                ),
+                shell_line!("taskset --all-tasks --cpu-list --pid {} {}", given, pid),
             ],
             ..Found::default()
         })

@@ -1,6 +1,6 @@
 //! `always` where the database asks for `madvise` or `never`.
 
-use model::{ByteSize, Severity};
+use model::{ByteSize, Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::{DoctorInput, sight};
@@ -61,9 +61,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
             evidence
         },
         fix: vec![
-            format!("echo madvise >{path}"),
-            "# for every boot: transparent_hugepage=madvise on the kernel's command line"
-                .to_owned(),
+            shell_line!("echo madvise >{}", path),
+            ShellLine::of(
+                "# for every boot: transparent_hugepage=madvise on the kernel's command line",
+            ),
         ],
         ..Found::default()
     })

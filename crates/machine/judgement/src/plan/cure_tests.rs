@@ -1,7 +1,7 @@
 //! Tables of targets whose best cure is none of the usual two: memory in proportion to what differs
 //! between the nodes, and the CPUs to the memory.
 
-use model::{CurePlan, NodeId};
+use model::{CurePlan, NodeId, ShellLine};
 
 use super::diagnosis::{diagnose, diagnose_for};
 use super::plan_tests::{GIB, machine, with_process, with_segment};
@@ -65,7 +65,7 @@ fn memory_goes_in_proportion_to_measured_bandwidth() {
     input.topology.settings.interleave_weights = Some(of_kernel);
     let found = plan(&input);
     assert_eq!(found.cure, "weighted-interleave=0-3");
-    let expected = "numactl --weighted-interleave=0-3 COMMAND".to_owned();
+    let expected = ShellLine::of("numactl --weighted-interleave=0-3 COMMAND");
     assert!(found.for_good.contains(&expected), "{found:?}");
     assert_eq!(
         found.verify[0],

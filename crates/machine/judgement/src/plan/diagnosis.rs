@@ -1,7 +1,7 @@
 //! What is wrong, and one plan for what is wrong with where memory lies.
 
 use linux::Root;
-use model::{CurePlan, Diagnosis, Finding, OtherCure, Severity};
+use model::{CurePlan, Diagnosis, Finding, OtherCure, Severity, ShellLine};
 use placement::TargetPlacement;
 
 use super::candidate::Candidate;
@@ -38,7 +38,7 @@ pub fn diagnose_for(input: &DoctorInput, asked: Option<&TargetPlacement>) -> Dia
     let has_target = input.residency.is_some();
     let findings = diagnosis.findings.iter_mut();
     for finding in findings.filter(|it| has_target && it.fix.is_empty()) {
-        finding.fix = why_not.iter().map(|why| format!("# {why}")).collect();
+        finding.fix = why_not.iter().map(ShellLine::remark).collect();
     }
     diagnosis
 }
@@ -108,7 +108,7 @@ fn main_finding(cured: Vec<Finding>) -> Option<Finding> {
     let mut main = cured.next()?;
     let symptom = |it: Finding| fact(it.id, it.message);
     main.evidence.extend(cured.map(symptom));
-    main.fix = vec!["# the plan, below".to_owned()];
+    main.fix = vec![ShellLine::of("# the plan, below")];
     Some(main)
 }
 

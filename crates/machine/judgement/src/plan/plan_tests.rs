@@ -4,7 +4,7 @@
 use model::{
     BytesByNode, CurePlan, Diagnosis, FirstThread, MachineHugePages, MatrixCell, Node,
     NodeHugePages, NodeId, NodeMatrix, ProcessResidency, Residency, SegmentKind, SegmentResidency,
-    ThreadMask, ThreadRole, Threads, Topology,
+    ShellLine, ThreadMask, ThreadRole, Threads, Topology,
 };
 
 use super::applied;
@@ -254,7 +254,7 @@ fn memory_that_all_nodes_use_is_spread() {
     let plan = diagnosis.plan.unwrap();
     assert!(
         plan.for_good
-            .contains(&"numactl --interleave=0-3 COMMAND".to_owned())
+            .contains(&ShellLine::of("numactl --interleave=0-3 COMMAND"))
     );
     assert_eq!(
         (plan.before.fullest_share, plan.after.fullest_share),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use model::{ByteSize, CurePlan, NodeSet, PlanFile, node_words, shell_word};
+use model::{ByteSize, CurePlan, NodeSet, PlanFile, ShellLine, node_words, shell_line, shell_word};
 use placement::Destination;
 
 use super::candidate::Candidate;
@@ -19,13 +19,12 @@ pub(crate) fn add_steps(
     candidate: &Candidate,
 ) {
     let target = input.residency.as_ref().map_or("", |it| &it.target);
-    let target = shell_word(target);
-    plan.now = now(input, candidate, &target);
+    plan.now = now(input, candidate, target);
     let cure = format!("{} ", candidate.cure);
     let lacks_room = plan.no_room.iter().find(|why| why.starts_with(&cure));
-    let first = lacks_room.map(|why| format!("# make room first: {why}"));
+    let first = lacks_room.map(|why| ShellLine::remark(format!("make room first: {why}")));
     plan.now.splice(0..0, first);
-    plan.undo = vec!["numalab undo".to_owned()];
+    plan.undo = vec![ShellLine::of("numalab undo")];
     (plan.for_good, plan.files) = for_good(input, candidate);
     let later_in_huge_pages = candidate.destination().is_some()
         && patient
@@ -33,48 +32,49 @@ pub(crate) fn add_steps(
             .iter()
             .any(|it| it.page_bytes.unwrap_or(0) > linux::process::page_bytes());
     if later_in_huge_pages {
-        plan.for_good.push(
-            "# huge pages that are first touched later follow the server's own policy, too"
-                .to_owned(),
-        );
+        plan.for_good.push(ShellLine::of(
+            "# huge pages that are first touched later follow the server's own policy, too",
+        ));
     }
     let left_out = input.topology.memory_nodes().difference(&patient.allowed);
     if candidate.destination().is_some() && !left_out.is_empty() {
-        plan.for_good.push(format!(
-            "# left out: {} (no CPUs, as CXL memory and GPUs, or forbidden by a \
+        plan.for_good.push(ShellLine::remark(format!(
+            "left out: {} (no CPUs, as CXL memory and GPUs, or forbidden by a \
              cpuset); name them to use them",
             node_words(left_out)
-        ));
+        )));
     }
-    plan.verify = vec![format!(
-        "numalab doctor {target} --verify {}",
-        candidate.cure
+    plan.verify = vec![shell_line!(
+        "numalab doctor {} --verify {}",
+        target,
+        candidate.cure.to_string()
     )];
 }
 
 /// The commands that put it in force now.
-fn now(input: &DoctorInput, candidate: &Candidate, target: &str) -> Vec<String> {
+fn now(input: &DoctorInput, candidate: &Candidate, target: &str) -> Vec<ShellLine> {
     let cure = &candidate.cure;
     if candidate.cpus.is_some() {
         return vec![
-            format!("numalab doctor {target} --apply={cure}"),
-            "# binds every thread, also those that their program has bound; sessions that start \
-             later inherit it"
-                .to_owned(),
+            shell_line!("numalab doctor {} --apply={}", target, cure.to_string()),
+            ShellLine::of(
+                "# binds every thread, also those that their program has bound; sessions \
+                 that start later inherit it",
+            ),
         ];
     }
-    let scope = match candidate.moves_private {
-        true => "",
-        false => " --shared",
-    };
+    let line = shell_line!("numalab move {} --to {}", target, cure.to_string());
     vec![
-        format!("numalab move {target} --to {cure}{scope}"),
-        format!("# {}", time(input, candidate.bytes_to_move)),
+        match candidate.moves_private {
+            true => line,
+            false => shell_line!("{} --shared", line),
+        },
+        ShellLine::remark(time(input, candidate.bytes_to_move)),
     ]
 }
 
 /// What makes it so for good, and the files of that.
-fn for_good(input: &DoctorInput, candidate: &Candidate) -> (Vec<String>, Vec<PlanFile>) {
+fn for_good(input: &DoctorInput, candidate: &Candidate) -> (Vec<ShellLine>, Vec<PlanFile>) {
     let has_private = candidate.moves_private;
     match (candidate.destination(), &candidate.cpus) {
         (Some(Destination::Interleave(Some(nodes))), _) => (
@@ -86,7 +86,7 @@ fn for_good(input: &DoctorInput, candidate: &Candidate) -> (Vec<String>, Vec<Pla
         }
         (Some(Destination::Spread(Some(weights))), _) => {
             let nodes = weights.iter().map(|(node, _)| *node).collect();
-            let mut lines = vec![keeps_no_proportions(input).to_owned()];
+            let mut lines = vec![ShellLine::of(keeps_no_proportions(input))];
             lines.extend(spread_at_restart(input, &nodes, has_private));
             (lines, files_of_spreading(input, &nodes, has_private))
         }
@@ -113,17 +113,17 @@ fn keeps_no_proportions(input: &DoctorInput) -> &'static str {
 }
 
 /// Units have no weighted interleaving (systemd.exec(5), `NUMAPolicy=`), so it is in the command.
-fn weighted_at_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
+fn weighted_at_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<ShellLine> {
     let mut lines = vec![
-        "# restart the server interleaved by the kernel's weights (numactl 2.0.19):".to_owned(),
-        format!("numactl --weighted-interleave={nodes} COMMAND"),
+        ShellLine::of("# restart the server interleaved by the kernel's weights (numactl 2.0.19):"),
+        shell_line!("numactl --weighted-interleave={} COMMAND", nodes),
     ];
     let units: BTreeSet<&String> = input.units.values().collect();
     lines.extend(units.into_iter().map(|unit| {
-        format!(
-            "# in ExecStart= of {}: units have no setting for this policy",
+        ShellLine::remark(format!(
+            "in ExecStart= of {}: units have no setting for this policy",
             shell_word(unit)
-        )
+        ))
     }));
     lines
 }
@@ -160,16 +160,16 @@ fn policy(input: &DoctorInput) -> Option<&str> {
     policies.find(|policy| !["default", "local"].contains(policy))
 }
 
-fn near_cpus(input: &DoctorInput) -> (Vec<String>, Vec<PlanFile>) {
+fn near_cpus(input: &DoctorInput) -> (Vec<ShellLine>, Vec<PlanFile>) {
     let Some(policy) = policy(input) else {
         let nothing = "# nothing: memory that is allocated later lies near the CPUs of its process \
                        anyway";
-        return (vec![nothing.to_owned()], Vec::new());
+        return (vec![ShellLine::of(nothing)], Vec::new());
     };
     let start = Start::near_cpus();
-    let mut lines = vec![format!(
-        "# the server has policy {policy}, and so has all memory that it allocates later:"
-    )];
+    let mut lines = vec![ShellLine::remark(format!(
+        "the server has policy {policy}, and so has all memory that it allocates later:"
+    ))];
     lines.extend(start.lines(input));
     (lines, start.files(input))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use model::{
     BytesByNode, Finding, MoveReport, MovedPart, NodeId, NodeSet, ProcessResidency, Residency,
-    SegmentKind, SegmentResidency, Severity,
+    SegmentKind, SegmentResidency, Severity, ShellLine,
 };
 use page::{document_page, documents_page};
 
@@ -79,7 +79,7 @@ fn the_figures_of_a_residency_are_on_its_page() {
             id: "cyclops".to_owned(),
             severity: Severity::Error,
             message: "it is on node 0".to_owned(),
-            fix: vec!["numalab move 7".to_owned()],
+            fix: vec![ShellLine::of("numalab move 7")],
             ..Finding::default()
         }],
         ..Residency::default()
@@ -147,7 +147,7 @@ fn a_diagnosis_and_a_topology_have_pages() {
     assert!(clear.contains("No problems found in 27 checks.") && !clear.contains("Plan"));
     diagnosis.plan = Some(model::CurePlan {
         cure: "near-cpus".to_owned(),
-        now: vec!["numalab move 7 --to near-cpus".to_owned()],
+        now: vec![ShellLine::of("numalab move 7 --to near-cpus")],
         before: model::MemoryFigures {
             remote_share: 0.75,
             ..model::MemoryFigures::default()

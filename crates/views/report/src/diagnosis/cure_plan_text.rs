@@ -164,7 +164,7 @@ fn row(name: &str, figures: &MemoryFigures, cure: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::OtherCure;
+    use model::{OtherCure, ShellLine};
 
     use super::*;
 
@@ -176,7 +176,7 @@ mod tests {
             fullest_share,
             ..MemoryFigures::default()
         };
-        let lines = |line: &str| vec![line.to_owned()];
+        let lines = |line| vec![ShellLine::of(line)];
         let plan = CurePlan {
             cure: "near-cpus".to_owned(),
             moves_private_memory: true,
@@ -189,13 +189,13 @@ mod tests {
                 cpus: None,
             }),
             now: vec![
-                "numalab move 7 --to near-cpus".to_owned(),
-                "# 2 s".to_owned(),
+                ShellLine::of("numalab move 7 --to near-cpus"),
+                ShellLine::of("# 2 s"),
             ],
             undo: lines("numalab undo"),
             for_good: lines("# nothing"),
             verify: lines("numalab doctor 7 --fail-on warning"),
-            leaves: lines("numa-balancing: it is on"),
+            leaves: vec!["numa-balancing: it is on".to_owned()],
             ..CurePlan::default()
         };
         let expected = "\

@@ -133,7 +133,7 @@ fn not_seen(coverage: &Coverage, is_full: bool, options: &TextOptions) -> String
 
 #[cfg(test)]
 mod tests {
-    use model::Finding;
+    use model::{Finding, ShellLine};
 
     use super::*;
 
@@ -142,7 +142,7 @@ mod tests {
         let finding = |id: &str, severity| Finding {
             id: id.to_owned(),
             severity,
-            fix: vec!["a command".to_owned(); 10],
+            fix: vec![ShellLine::of("a command"); 10],
             ..Finding::default()
         };
         let of = |warnings: usize| {

@@ -100,7 +100,7 @@ fn full(finding: &Finding, options: &TextOptions) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Cost, Fact};
+    use model::{Cost, Fact, ShellLine};
 
     use super::*;
 
@@ -118,7 +118,7 @@ mod tests {
                 estimate: "stalls".to_owned(),
                 source: "kernel".to_owned(),
             }),
-            fix: vec!["sysctl -w vm.zone_reclaim_mode=0".to_owned()],
+            fix: vec![ShellLine::of("sysctl -w vm.zone_reclaim_mode=0")],
         }
     }
 

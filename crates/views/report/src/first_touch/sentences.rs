@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, BytesByNode, FirstTouch, NodeId, TouchedSegment, counted, shell_word};
+use model::{ByteSize, BytesByNode, FirstTouch, NodeId, TouchedSegment, counted, shell_line};
 
 use crate::first_touch::groups::{TouchGroup, groups};
 use crate::form::advice::Advice;
@@ -144,13 +144,10 @@ pub(crate) fn fix(touch: &FirstTouch, segment: &TouchedSegment) -> Option<Advice
         (true, _) => Advice::words(format!(
             "start it with {start}, so that no first touch decides"
         )),
-        (false, true) => {
-            let target = shell_word(&touch.target);
-            Advice::paste(
-                format!("{start} spreads it from the start, and this does so now:"),
-                format!("numalab move {target} --to interleave --shared"),
-            )
-        }
+        (false, true) => Advice::paste(
+            format!("{start} spreads it from the start, and this does so now:"),
+            shell_line!("numalab move {} --to interleave --shared", touch.target),
+        ),
         (false, false) => Advice::words(format!("{start} spreads it from the start")),
     };
     Some(fix)

@@ -1,5 +1,7 @@
 //! What to do about something that was seen: a sentence, and a command that can be pasted.
 
+use model::ShellLine;
+
 use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
 
@@ -10,7 +12,7 @@ pub struct Advice {
     pub sentence: String,
     /// The command. It stands on a line of its own that is never broken: what follows a line end
     /// would be a command by itself, and others choose the names in it.
-    pub command: Option<String>,
+    pub command: Option<ShellLine>,
 }
 
 impl Advice {
@@ -23,8 +25,8 @@ impl Advice {
         }
     }
 
-    /// Advice with a command, whose names are quoted.
-    pub(crate) fn paste(sentence: impl Into<String>, command: String) -> Self {
+    /// Advice with a command.
+    pub(crate) fn paste(sentence: impl Into<String>, command: ShellLine) -> Self {
         Advice {
             command: Some(command),
             ..Self::words(sentence)

@@ -1,5 +1,6 @@
 //! Text layout: width, colours, paragraphs, and paragraphs with a maximum number of lines.
 
+use model::ShellLine;
 use unicode_width::UnicodeWidthStr;
 use verdict::Verdict;
 
@@ -103,8 +104,9 @@ impl TextOptions {
 
     /// A line to type after `start`, in one piece so that it can be copied; a remark, which begins
     /// with `#`, is wrapped into several.
-    pub(crate) fn typed(&self, start: &str, line: &str) -> String {
+    pub(crate) fn typed(&self, start: &str, line: &ShellLine) -> String {
         let indent = start.width();
+        let line = line.as_str();
         let lines = match line.strip_prefix("# ") {
             None => vec![plain(line)],
             Some(remark) => {
@@ -235,12 +237,12 @@ mod tests {
         };
         let command = "numalab move postgres:/var/lib/postgresql --to near-cpus";
         assert_eq!(
-            options.typed("  now  ", command),
+            options.typed("  now  ", &ShellLine::of(command)),
             format!("  now  {command}\n")
         );
         let remark = "# restart the server with that, and look again";
         let expected = "  now  # restart the server with that,\n       # and look again\n";
-        assert_eq!(options.typed("  now  ", remark), expected);
+        assert_eq!(options.typed("  now  ", &ShellLine::of(remark)), expected);
     }
 
     #[test]

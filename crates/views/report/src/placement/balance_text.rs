@@ -2,7 +2,7 @@
 
 use model::{
     BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize, counted, node_words,
-    shell_word,
+    shell_line,
 };
 use serde::Serialize;
 
@@ -100,10 +100,7 @@ fn outcome(report: &BalanceReport) -> String {
 
 /// What to do next.
 fn next(report: &BalanceReport) -> Option<Advice> {
-    let mover = |to: &str| {
-        let target = shell_word(&report.target);
-        format!("numalab move {target} --shared --to {to}")
-    };
+    let mover = |to| shell_line!("numalab move {} --shared --to {}", report.target, to);
     let spread = |why: String| Some(Advice::paste(why, mover("interleave")));
     match report.end {
         BalanceEnd::PingPong => spread(

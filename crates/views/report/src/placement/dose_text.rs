@@ -1,6 +1,6 @@
 //! What doses say of placements, as text and as the document `numalab.dose/1`.
 
-use model::{DosePrediction, DoseReport, counted, shell_word};
+use model::{DosePrediction, DoseReport, counted, shell_line};
 use serde::Serialize;
 
 use crate::form::advice::Advice;
@@ -145,10 +145,9 @@ fn next(report: &DoseReport) -> Option<Advice> {
         let change = |it: &DosePrediction| it.cpu_time_change.unwrap_or(0.0);
         change(one).total_cmp(&change(other))
     })?;
-    let (target, to) = (shell_word(&report.target), shell_word(&best.placement));
     Some(Advice::paste(
         "to measure what it gives:",
-        format!("numalab try {target} --to {to}"),
+        shell_line!("numalab try {} --to {}", report.target, best.placement),
     ))
 }
 

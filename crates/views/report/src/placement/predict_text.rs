@@ -1,6 +1,6 @@
 //! What placements would mean for a target, as text and as the document `numalab.predict/1`.
 
-use model::{ByteSize, MemoryFigures, NeededMemory, PredictedPlacement, Prediction, shell_word};
+use model::{ByteSize, MemoryFigures, NeededMemory, PredictedPlacement, Prediction, shell_line};
 use serde::Serialize;
 
 use crate::diagnosis::cure_plan_text::cpus_of_cure;
@@ -149,11 +149,10 @@ fn next(prediction: &Prediction) -> Option<Advice> {
     if best.cpu_time_change_at_most > -0.005 {
         return None;
     }
-    let (target, to) = (shell_word(&prediction.target), shell_word(&best.placement));
     let why = "to measure what it gives the load of now:";
     Some(Advice::paste(
         why,
-        format!("numalab try {target} --to {to}"),
+        shell_line!("numalab try {} --to {}", prediction.target, best.placement),
     ))
 }
 

@@ -1,7 +1,7 @@
 //! What placements gave the load of a running target, as text and as the document `numalab.try/1`.
 
 use model::{
-    ByteSize, JudgedBy, TriedPlacement, TryEnd, TryLine, TryReport, TryVerdict, counted, shell_word,
+    ByteSize, JudgedBy, TriedPlacement, TryEnd, TryLine, TryReport, TryVerdict, counted, shell_line,
 };
 use serde::Serialize;
 
@@ -201,7 +201,6 @@ fn cell((ratio, ends): (Option<f64>, Option<(f64, f64)>)) -> String {
 
 /// What to do next.
 fn next(report: &TryReport) -> Option<Advice> {
-    let target = shell_word(&report.target);
     let mut better = report.placements.iter();
     let better = better.find(|it| it.verdict == TryVerdict::Better)?;
     match &report.is_kept {
@@ -209,11 +208,14 @@ fn next(report: &TryReport) -> Option<Advice> {
             "a restart of the target loses it: docs/placing.md says how to start it so".to_owned(),
         )),
         None => {
-            let to = shell_word(&better.placement);
             let why = "try it once more, and leave the better one in force:".to_owned();
             Some(Advice::paste(
                 why,
-                format!("numalab try {target} --to {to} --keep"),
+                shell_line!(
+                    "numalab try {} --to {} --keep",
+                    report.target,
+                    better.placement
+                ),
             ))
         }
     }
