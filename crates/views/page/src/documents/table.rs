@@ -14,15 +14,25 @@ pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Marku
         return html! {};
     }
     let shown = rows.iter().take(ROWS_MAX);
+    // What a row is about is its first cell that is no figure; it stays while figures scroll.
+    let header = rows[0].iter().position(|cell| !is_figure(cell));
+    let header = header.unwrap_or(0);
     html! {
-        div.scroll {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
             table.figures {
                 caption { (caption) }
-                thead { tr { @for name in head { th scope="col" { (name) } } } }
+                thead { tr { @for (column, name) in head.iter().enumerate() {
+                    @let is_number = rows[0].get(column).is_some_and(|cell| is_figure(cell));
+                    th.number[is_number] scope="col" { (name) }
+                } } }
                 tbody {
                     @for row in shown {
-                        tr { @for cell in row {
-                            td.number[is_figure(cell)] { (cut(cell)) }
+                        tr { @for (column, cell) in row.iter().enumerate() {
+                            @if column == header {
+                                th.number[is_figure(cell)] scope="row" { (cut(cell)) }
+                            } @else {
+                                td.number[is_figure(cell)] { (cut(cell)) }
+                            }
                         } }
                     }
                 }
