@@ -9,10 +9,11 @@ use crate::pictures::{HOVER_SCRIPT, HOVER_STYLE, MOVE_SCRIPT, PICTURE_STYLE, pal
 const STYLE: &str = "\
 @media (prefers-color-scheme:dark){.sheet svg{filter:invert(1) hue-rotate(180deg)}}\
 @media print{.sheet svg{filter:none}button,.slider,nav{display:none}\
-body{font-size:10pt;max-width:none;padding:0}.figures{font-size:8pt}}\
+html{font-size:9.5pt}body{max-width:none;padding:0}details:not([open]){display:none}\
+table,figure{break-inside:avoid}h2,summary{break-after:avoid}details table{break-inside:auto}}\
 *{box-sizing:border-box}\
 body{margin:0 auto;max-width:calc(1100px + 2rem);padding:1rem;background:var(--paper);\
-color:var(--ink);font:16px/1.45 system-ui,sans-serif;overflow-wrap:anywhere}\
+color:var(--ink);font:1rem/1.45 system-ui,sans-serif;overflow-wrap:anywhere}\
 h1{font-size:1.25rem;font-weight:600;margin:0;text-wrap:balance}\
 h2{font-size:1.2rem;margin:1.6rem 0 .4rem}\
 h3{font-size:1rem;margin:1rem 0 .2rem}p{margin:.4rem 0}\

@@ -229,20 +229,15 @@ fn pairs_table(result: &LatencyResult) -> Markup {
     let all = result.matrix.cpu_nodes().len() * result.matrix.memory_nodes().len();
     let rows: Vec<Vec<String>> = rows.take(PAIRS_MAX).collect();
     html! {
-        details open[rows.len() <= ROWS_OPEN] {
-            summary { "Every pair of nodes" }
-            (table("Latency from CPU node to memory node", &head, &rows))
-            @if all > PAIRS_MAX {
-                p {
-                    "Left out of the table: "
-                    (counted(all - PAIRS_MAX, "more pair")) "."
-                }
+        (table("Latency from CPU node to memory node", &head, &rows))
+        @if all > PAIRS_MAX {
+            p {
+                "Left out of the table: "
+                (counted(all - PAIRS_MAX, "more pair")) "."
             }
         }
     }
 }
 
-/// Maximum number of pairs in a table that is not folded.
-const ROWS_OPEN: usize = 16;
 /// Maximum number of pairs in the table: all of 32 nodes.
 const PAIRS_MAX: usize = 1024;

@@ -79,7 +79,9 @@ impl Top {
             @if !folded.is_empty() {
                 details {
                     summary { (counted(folded.len(), "more warning")) }
-                    @for warning in folded.iter().take(WARNINGS_MAX) { p.warning { (cut(warning)) } }
+                    @for warning in folded.iter().take(WARNINGS_MAX) {
+                        p.warning { (cut(warning)) }
+                    }
                 }
             }
         }

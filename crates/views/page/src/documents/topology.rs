@@ -38,7 +38,9 @@ pub(crate) fn topology_content(topology: &Topology, latencies: Option<&LatencyRe
                         "without memory"
                     }
                     // The picture escapes what it shows.
-                    div.scroll.sheet { (PreEscaped(topology_svg(topology, latencies))) }
+                    div.scroll.sheet tabindex="0" role="region" aria-label="Nodes" {
+                        (PreEscaped(topology_svg(topology, latencies)))
+                    }
                 }
             } @else if topology.nodes.len() > NODES_MAX {
                 p { "Left out: the picture of more than " (NODES_MAX) " nodes." }

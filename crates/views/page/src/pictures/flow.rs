@@ -261,23 +261,7 @@ fn picture(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -> Picture
             ByteSize(*bytes),
             latency.unwrap_or_default()
         );
-        let middle = (from + to) / 2.0;
-        let half = width / 2.0;
-        // An area: its ends are as high as the parts of the boxes that they touch.
-        let path = format!(
-            "M{from} {}C{middle} {} {middle} {} {to} {}V{}C{middle} {} {middle} {} {from} {}Z",
-            px(start - half),
-            px(start - half),
-            px(end - half),
-            px(end - half),
-            px(end + half),
-            px(end + half),
-            px(start + half),
-            px(start + half),
-            from = px(from),
-            middle = px(middle),
-            to = px(to),
-        );
+        let path = area([(from, start), (to, end)], width);
         picture.shape(&html! {
             path d=(path) fill=(fill) fill-opacity="0.55" stroke=(stroke) { title { (title) } }
         });
@@ -292,6 +276,20 @@ fn picture(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -> Picture
         (Anchor::Start, words)
     });
     picture
+}
+
+/// The outline of a flow from one middle to another: its ends are as high as the parts of the boxes
+/// that they touch.
+fn area([(from, start), (to, end)]: [(f64, f64); 2], width: f64) -> String {
+    let middle = px((from + to) / 2.0);
+    let (from, to, half) = (px(from), px(to), width / 2.0);
+    let curve = |from: f64, to: f64, x: &str| {
+        format!("C{middle} {} {middle} {} {x} {}", px(from), px(to), px(to))
+    };
+    let above = curve(start - half, end - half, &to);
+    let below = curve(end + half, start + half, &from);
+    let (left, right) = (px(start - half), px(end + half));
+    format!("M{from} {left}{above}V{right}{below}Z")
 }
 
 fn draw_boxes<K>(

@@ -188,7 +188,7 @@ impl HeatMap {
             None => format!("url(#{})", self.hatch()),
         };
         picture.shape(&html! {
-            rect class="cell" x=(px(x)) y=(px(y)) width=(px(sizes.cell_width))
+            rect.cell.heat x=(px(x)) y=(px(y)) width=(px(sizes.cell_width))
                 height=(px(sizes.cell_height)) fill=(fill) {
                 title { (cell.title) }
             }

@@ -1,6 +1,6 @@
 //! Values under the pointer, and at the focus. Without script, the browser shows the titles of dots
-//! and cells itself, after a while and only to a mouse; with it, they are shown at once, to a finger,
-//! and to keys: a picture takes the focus, and arrows step through its values.
+//! and cells itself, after a while and only to a mouse; with it, they are shown at once, to a
+//! finger, and to keys: a picture takes the focus, and arrows step through its values.
 
 /// The script of every page: one box beside the pointer or the value that keys have reached, with
 /// the title of what is there; and the button that unfolds everything, to print it.

@@ -87,7 +87,7 @@ fn both([first, second]: &[ComparedRun; 2]) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="The two runs" {
             table.figures {
                 caption { "The two runs" }
-                thead { tr { th {} @for side in SIDES { th scope="col" { (side) } } th {} } }
+                thead { tr { td {} @for side in SIDES { th scope="col" { (side) } } td {} } }
                 tbody {
                     @for ((name, one), (_, other)) in facts {
                         tr {
