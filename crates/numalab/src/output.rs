@@ -11,6 +11,7 @@ use model::exit::ExitCode;
 use report::TextOptions;
 
 use crate::failure::Failure;
+use crate::measuring::run_id;
 
 /// Writes data to stdout. A closed pipe is success (as in `numalab … | head`), and so is a terminal
 /// that is gone.
@@ -67,6 +68,45 @@ pub(crate) fn talk(line: &str) {
 /// Writes a JSON document to stdout.
 pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
     write(&json_text(document)?).map(|_| ())
+}
+
+/// A document with where and when it was made.
+#[derive(Debug, serde::Serialize)]
+struct Signed<'d, T> {
+    #[serde(flatten)]
+    document: &'d T,
+    taken: Taken,
+}
+
+/// Where and when a document was made.
+#[derive(Debug, serde::Serialize)]
+struct Taken {
+    /// `uname -n`.
+    host: String,
+    /// RFC 3339, in the zone of the host.
+    at: String,
+}
+
+/// Renders a JSON document as [`json_text`] does, with its host and the moment if it is of this
+/// machine, and not of a captured one.
+pub(crate) fn json_text_of(
+    document: &impl serde::Serialize,
+    is_of_here: bool,
+) -> Result<String, Failure> {
+    if !is_of_here {
+        return json_text(document);
+    }
+    let (host, _) = linux::process::host_and_kernel();
+    let at = run_id::rfc_3339(&jiff::Zoned::now());
+    json_text(&Signed {
+        document,
+        taken: Taken { host, at },
+    })
+}
+
+/// Writes what [`json_text_of`] renders to stdout.
+pub(crate) fn json_of(document: &impl serde::Serialize, is_of_here: bool) -> Result<(), Failure> {
+    write(&json_text_of(document, is_of_here)?).map(|_| ())
 }
 
 /// Writes a JSON document to stdout, on one line, and returns whether anybody still reads.

@@ -37,11 +37,29 @@ const UNPACKED: &[(&str, &[&str])] = &[
 /// The same from the backports: Debian 12 has no Valkey. Its libraries come with redis-tools.
 const UNPACKED_FROM_BACKPORTS: (&str, &str) = ("valkey-tools", "valkey-check-rdb");
 
+/// Deque's checker of accessibility, from npm: tests look with it at pages where it is.
+const AXE: &str = "axe-core@4.14.1";
+
+/// Unpacks axe; a machine without npm, or without its registry, goes without, and the test says so.
+fn unpack_axe() -> Result<()> {
+    let folder = repository::target().join("programs/axe-core");
+    if folder.is_dir() || program::find("npm").is_none() {
+        return Ok(());
+    }
+    let scratch = folder.with_extension("unpacked");
+    std::fs::create_dir_all(&scratch)?;
+    let packed = program::output("npm", &["pack", "--silent", AXE], &scratch);
+    let Ok(archive) = packed else { return Ok(()) };
+    program::output("tar", &["-xzf", archive.trim()], &scratch)?;
+    Ok(std::fs::rename(scratch, folder)?)
+}
+
 /// Installs or unpacks what is missing.
 pub(super) fn require() -> Result<()> {
     guest::command::prepare()?;
     guest::postgresql::require()?;
     guest::mariadb::require()?;
+    unpack_axe()?;
     PROGRAMS
         .iter()
         .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))?;

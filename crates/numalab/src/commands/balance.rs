@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &BalanceArguments) -> Result<(), Failure> {
         add_outcome(&mut report, balanced, arguments.keep);
     }
     match arguments.json {
-        true => output::json(&report::balance_document(&report))?,
+        true => output::json_of(&report::balance_document(&report), true)?,
         false => output::data(&report::balance_text(&report, &output::text_options()))?,
     }
     conclusion(&report)

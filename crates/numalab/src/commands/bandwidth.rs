@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     let runs = memory_plans::execute(memory, &context, &prepared, plans)?;
     let result = result(&runs)?;
     match arguments.json {
-        true => output::json(&report::bandwidth_document(&result))?,
+        true => output::json_of(&report::bandwidth_document(&result), true)?,
         false => output::data(&report::bandwidth_text(&result, &output::text_options()))?,
     }
     if let Some(path) = &arguments.csv {

@@ -44,7 +44,9 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
     if arguments.json {
         let target = arguments.target.as_deref();
-        output::json(&report::doctor_document(target, &diagnosis, threads))?;
+        let document = report::doctor_document(target, &diagnosis, threads);
+        let is_of_here = arguments.root.is_none() && arguments.from.is_empty();
+        output::json_of(&document, is_of_here)?;
     } else {
         let options = output::text_options();
         output::data(&report::doctor_text(

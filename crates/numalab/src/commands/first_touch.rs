@@ -308,7 +308,7 @@ impl Output {
     fn write(&mut self, touch: &FirstTouch) -> Result<(), Failure> {
         let is_plain = self.file.is_some() || self.is_beside_program;
         let text = match (self.is_json, is_plain) {
-            (true, _) => output::json_text(&report::first_touch_document(touch))?,
+            (true, _) => output::json_text_of(&report::first_touch_document(touch), true)?,
             (false, true) => report::first_touch_text(touch, &TextOptions::default()),
             (false, false) => report::first_touch_text(touch, &output::text_options()),
         };

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         residency.relations = Some(relations(root, &server, arguments, &residency)?);
     }
     if arguments.json {
-        return output::json(&report::residency_document(&residency));
+        return output::json_of(&report::residency_document(&residency), root.is_live());
     }
     output::data(&report::residency_text(&residency, &output::text_options()))
 }

@@ -114,7 +114,7 @@ fn matrix(
 fn show(arguments: &LatencyArguments, result: &LatencyResult) -> Result<(), Failure> {
     let options = output::text_options();
     match arguments.json {
-        true => output::json(&report::latency_document(result))?,
+        true => output::json_of(&report::latency_document(result), result.file.is_none())?,
         false => output::data(&text(result, &options))?,
     }
     let files = [

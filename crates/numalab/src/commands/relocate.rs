@@ -211,7 +211,7 @@ fn has_ended(root: &Root, target: &Target) -> bool {
 
 fn show(arguments: &MoveArguments, report: &move_report::Building) -> Result<(), Failure> {
     if arguments.json {
-        return output::json(&report::move_document(&report.report));
+        return output::json_of(&report::move_document(&report.report), true);
     }
     let options = output::text_options();
     output::data(&report::move_text(&report.report, &options))

@@ -11,6 +11,7 @@ use crate::arguments::commands::TopologyArguments;
 use crate::capture::{MachineRoot, WHAT_ROOT_TAKES};
 use crate::failure::Failure;
 use crate::measuring::machine;
+use crate::output;
 
 /// Why the topology could not be shown.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) enum Error {
     Root(Failure),
     /// A file of the machine is missing or malformed.
     Read(linux::Error),
+    /// The document could not be written.
+    Document(Failure),
     /// The picture could not be written.
     Picture {
         /// The path.
@@ -31,7 +34,7 @@ pub(crate) enum Error {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Root(failure) => failure,
+            Error::Root(failure) | Error::Document(failure) => failure,
             Error::Read(error) => {
                 let message = format!("cannot read the topology: {error}");
                 let failure = Failure::new(ExitCode::MachineCannot, message);
@@ -67,7 +70,8 @@ pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Resul
         })?;
     }
     Ok(if arguments.json {
-        json(&topology)
+        let document = report::topology_document(&topology);
+        output::json_text_of(&document, arguments.root.is_none()).map_err(Error::Document)?
     } else if arguments.cpus {
         report::topology_cpus_text(&topology, options)
     } else {
@@ -78,10 +82,4 @@ pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Resul
 fn captured(directory: &Path) -> Result<Topology, Error> {
     let machine = MachineRoot::at(Some(directory)).map_err(Error::Root)?;
     topology::read(machine.root()).map_err(Error::Read)
-}
-
-fn json(topology: &Topology) -> String {
-    let document = serde_json::to_string_pretty(&report::topology_document(topology));
-    let document = document.expect("a topology has no maps with keys that are not text");
-    report::plain_json(&document) + "\n"
 }

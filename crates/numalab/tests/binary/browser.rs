@@ -18,10 +18,18 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// What is wrong with the page, as a person would see it.
 const PROBLEMS: &str = include_str!("browser_problems.js");
 
+/// Starts axe (axe-core) on the page, and keeps what it finds serious.
+const AXE: &str = "axe.run({resultTypes: ['violations']}).then(found => { window.serious = \
+    found.violations.filter(it => ['serious', 'critical'].includes(it.impact)).map(it => \
+    `${it.id}: ${it.help}: ${it.nodes[0].html.slice(0, 200)}`) }, \
+    failed => { window.serious = [String(failed)] })";
+
 /// A browser with one page; ends when dropped.
 pub(crate) struct Browser {
     driver: Child,
     session: String,
+    /// What it is asked next.
+    body: PathBuf,
 }
 
 impl Browser {
@@ -50,6 +58,7 @@ impl Browser {
         let mut browser = Browser {
             driver,
             session: String::new(),
+            body: folder.join("body.json"),
         };
         let port = until("chromedriver says its port", || {
             let said = fs::read_to_string(&said).ok()?;
@@ -80,13 +89,15 @@ impl Browser {
     fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
         let url = format!("{}{path}", self.session);
         let mut options = vec!["--request", method];
-        let body = body.to_string();
+        // A script may be longer than an argument.
+        let from_file = format!("@{}", self.body.display());
         if method == "POST" {
+            fs::write(&self.body, body.to_string()).unwrap();
             options.extend([
                 "--header",
                 "Content-Type: application/json",
-                "--data",
-                &body,
+                "--data-binary",
+                &from_file,
             ]);
         }
         let reply = curl(&url, &options).with_status(200);
@@ -195,6 +206,17 @@ impl Browser {
         let entries = self.post("/se/log", &json!({"type": "browser"}));
         let entries = entries.as_array().unwrap().iter();
         entries.map(Value::to_string).collect()
+    }
+
+    /// Returns what axe finds serious on the page.
+    pub(crate) fn barriers(&self, axe: &str) -> Vec<String> {
+        self.script(&format!("{axe};{AXE}"));
+        let found = until("axe has looked at the page", || {
+            let found = self.script("return window.serious ?? null");
+            found.is_array().then_some(found)
+        });
+        let found = found.as_array().unwrap().iter();
+        found.map(|it| it.as_str().unwrap().to_owned()).collect()
     }
 
     /// Returns what is wrong with the page as a person would see it.

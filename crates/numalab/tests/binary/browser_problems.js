@@ -1,6 +1,10 @@
 // Returns what a person would see wrong with the page, one sentence each: text that is cut off by
-// the window or by its picture, labels that overlap, and text that is too faint (WCAG 2.1, 1.4.3).
+// the window or by its picture, labels that overlap or are too small, text that is too faint (WCAG
+// 2.1, 1.4.3), marks that are (1.4.11), and pictures of lengths that leave width unused.
 const problems = [];
+// What is folded is looked at, too.
+const folded = [...document.querySelectorAll('details:not([open])')];
+for (const part of folded) part.open = true;
 const root = document.scrollingElement;
 if (root.scrollWidth > root.clientWidth + 1) {
   problems.push(`the page is ${root.scrollWidth} px wide in a window of ${root.clientWidth}`);
@@ -31,6 +35,18 @@ for (const picture of document.querySelectorAll('svg')) {
       }
     }
   });
+}
+
+for (const text of [...document.querySelectorAll('svg.picture text')].filter(isShown)) {
+  const scale = Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b);
+  const size = scale * parseFloat(getComputedStyle(text).fontSize);
+  const least = innerWidth < 600 ? 11 : 12;
+  if (size < least - 0.05) problems.push(`${label(text)} has ${size.toFixed(1)} of ${least} px`);
+}
+for (const picture of [...document.querySelectorAll('svg.picture.fluid')].filter(isShown)) {
+  const { width } = picture.getBoundingClientRect();
+  const room = picture.parentNode.getBoundingClientRect().width;
+  if (width < room - 1 || width > 1100) problems.push(`a picture of ${width} px in ${room}`);
 }
 
 const numbers = colour => (colour.match(/[\d.]+/g) ?? []).map(Number);
@@ -65,6 +81,8 @@ const beneath = node => {
 const words = [...document.querySelectorAll('h1,h2,h3,p,td,th,dt,dd,li,a,summary,figcaption,text')];
 const faint = new Set();
 for (const node of words.filter(isShown)) {
+  // The rows of a table look alike.
+  if (node.matches('tr:nth-child(n+12) > *')) continue;
   const hasText = [...node.childNodes].some(it => it.nodeType === 3 && it.textContent.trim());
   if (!hasText) continue;
   node.scrollIntoView({block: 'center', inline: 'center'});
@@ -80,5 +98,25 @@ for (const node of words.filter(isShown)) {
     problems.push(`${label(node)} is too faint: ${found.toFixed(1)} of ${least}, ${pair}`);
   }
 }
+// Dots, bars, areas and lines that have a value. Cells of matrices hold it as text instead.
+const paper = numbers(getComputedStyle(document.body).backgroundColor);
+const drawn = (colour, opacity) => {
+  const parts = numbers(colour);
+  const share = (parts[3] ?? 1) * opacity;
+  return paper.map((part, at) => part + (parts[at] - part) * share);
+};
+const seen = (colour, opacity) =>
+  /^rgb/.test(colour) ? contrast(drawn(colour, Number(opacity)), paper) : 0;
+for (const mark of document.querySelectorAll('svg.picture [data-value]:not(.heat)')) {
+  const style = getComputedStyle(mark);
+  if (style.fill.startsWith('url')) continue;
+  const found = Math.max(seen(style.fill, style.fillOpacity), seen(style.stroke, style.strokeOpacity));
+  const pair = `${style.fill}, ${style.stroke}`;
+  if (found < 3 && !faint.has(pair)) {
+    faint.add(pair);
+    problems.push(`${mark.dataset.value} is drawn too faintly: ${found.toFixed(1)} of 3, ${pair}`);
+  }
+}
+for (const part of folded) part.open = false;
 scrollTo(0, 0);
 return problems;

@@ -2,12 +2,16 @@
 //!
 //! Tests of page.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::json;
-use testing::{Machine, reports, unusual_machines};
+use testing::{Machine, Need, not_run, reports, unusual_machines};
 
 use crate::browser::Browser;
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
+use crate::patience::until;
 use crate::running::Running;
 
 const THEMES: [&str; 2] = ["light", "dark"];
@@ -128,6 +132,14 @@ fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
     let Some(browser) = Browser::start(&laboratory, test) else {
         return;
     };
+    let axe = axe();
+    if axe.is_none() {
+        not_run(
+            test,
+            Need::Package,
+            "its part with axe needs axe-core of npm",
+        );
+    }
     let mut wrong = Vec::new();
     for (name, path) in pages(&laboratory) {
         browser.open_file(&path);
@@ -145,13 +157,13 @@ fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
         if papers[0] == papers[1] {
             wrong.push(format!("{name}: light and dark are alike: {}", papers[0]));
         }
-        browser.media("light", "print");
-        let folded = "return [...document.querySelectorAll('details')].filter(it => \
-                      it.lastElementChild.getBoundingClientRect().height === 0).length";
-        let folded = browser.script(folded);
-        if folded != 0 {
-            wrong.push(format!("{name}: {folded} folded parts are not printed"));
+        browser.media("light", "screen");
+        if let Some(axe) = &axe {
+            let barriers = browser.barriers(axe);
+            wrong.extend(barriers.iter().map(|it| format!("{name}: axe: {it}")));
         }
+        wrong.extend(top_problems(&browser).map(|it| format!("{name}: {it}")));
+        wrong.extend(print_problems(&browser).map(|it| format!("{name}, print: {it}")));
         wrong.extend(
             browser
                 .complaints()
@@ -165,6 +177,70 @@ fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// axe-core, as `cargo xtask test` unpacks it.
+fn axe() -> Option<String> {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    fs::read_to_string(target.join("programs/axe-core/package/axe.min.js")).ok()
+}
+
+/// Returns what is wrong with the top of the page in a window of 1280 × 800.
+fn top_problems(browser: &Browser) -> impl Iterator<Item = String> {
+    browser.width(1280);
+    let top = "return [...document.querySelectorAll('h1, .answer, .facts, .warning')]\
+        .filter(it => !it.closest('article, details') && \
+        it.getBoundingClientRect().bottom > 800).map(it => it.className || it.tagName)";
+    let below = browser.script(top);
+    let below = (below != json!([])).then(|| format!("below the first screen: {below}"));
+    let words = browser.script(
+        "return Math.max(0, ...[...document.querySelectorAll('.answer')].map(it => \
+         it.textContent.split(/[\\s\\u00a0]+/).length))",
+    );
+    let long = (words.as_u64().unwrap() > 25).then(|| format!("an answer of {words} words"));
+    below.into_iter().chain(long)
+}
+
+/// Returns what is wrong with the page as it is printed: what is folded takes room, or what is
+/// not takes more than two sheets of A4 with margins of 1 cm.
+fn print_problems(browser: &Browser) -> impl Iterator<Item = String> {
+    browser.media("light", "print");
+    browser.width(718);
+    let height = "return document.scrollingElement.scrollHeight";
+    let folded = browser.script(height).as_u64().unwrap();
+    let long = (folded > 2 * 1047).then(|| format!("{folded} px long"));
+    // On demand, all of it.
+    browser.script("document.getElementById('unfold').onclick?.()");
+    let parts = browser.script("return document.querySelectorAll('details').length");
+    let all = browser.script(height).as_u64().unwrap();
+    let hidden = (parts != json!(0) && all <= folded).then(|| "folded for good".to_owned());
+    long.into_iter().chain(hidden)
+}
+
+#[test]
+fn values_are_reached_by_keys() {
+    let test = "values_are_reached_by_keys";
+    let laboratory = Laboratory::new();
+    let Some(browser) = Browser::start(&laboratory, test) else {
+        return;
+    };
+    let matrix = laboratory.file("small.txt", "53 211 217 248\n");
+    let latency = ["latency", "--from", &matrix, "--json"];
+    browser.open_file(&page_of(&laboratory, "latency", &latency));
+    let value = || {
+        let value = browser.script("return document.querySelector('.value').innerText");
+        value.as_str().unwrap().to_owned()
+    };
+    browser.type_into("svg.picture", "\u{e014}");
+    let first = until("the first value", || {
+        Some(value()).filter(|it| it.contains(" ns"))
+    });
+    browser.type_into("svg.picture", "\u{e014}\u{e014}");
+    until("another value", || {
+        let now = value();
+        (now.contains(" ns") && now != first).then_some(())
+    });
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]

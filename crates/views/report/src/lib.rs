@@ -47,7 +47,9 @@ pub use memory::latency_hwloc::latency_hwloc_xml;
 pub use memory::latency_text::latency_text;
 pub use memory::latency_transfers_text::latency_transfers_text;
 pub use memory::memory_plan::{MemoryPlan, PlanCosts, PlannedRun, memory_plan_text};
-pub use placement::balance_text::{BalanceDocument, balance_document, balance_text};
+pub use placement::balance_text::{
+    BalanceDocument, balance_document, balance_text, outcome as balance_outcome,
+};
 pub use placement::bind_text::bind_text;
 pub use placement::dose_text::{DoseDocument, dose_document, dose_text};
 pub use placement::firmware_text::{FirmwareDocument, firmware_document, firmware_text};
@@ -74,7 +76,7 @@ pub use residency::text::residency_text;
 pub use run::calibration::calibration_text;
 pub use run::document::{RunDocument, run_document};
 pub use run::figures::decimals;
-pub use run::history::history_text;
+pub use run::history::{history_text, moment};
 pub use run::leading::leading_comparison;
 pub use run::licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
 pub use run::markdown::run_markdown;
@@ -86,5 +88,6 @@ pub use screen::whole::{SCREEN_LINES, Screen};
 pub use topology::cpus::topology_cpus_text;
 pub use topology::svg::topology_svg;
 pub use topology::text::topology_text;
+pub use verdict_words::answer::ANSWER_WORDS;
 pub use verdict_words::sentence::verdict_sentence;
 pub use verdict_words::warnings::run_warnings;

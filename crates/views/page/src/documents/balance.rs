@@ -1,12 +1,14 @@
 //! The page of `numalab.balance/1`.
 
-use maud::{Markup, html};
+use maud::html;
 use model::{BalanceReport, BalanceSample, MoveReport, MovedPart};
 use report::{TextOptions, balance_text};
 
+use super::as_text::as_text;
 use super::error::Error;
+use super::frame::Content;
 use super::guard::fields;
-use super::machine::as_text;
+use super::top::Top;
 use crate::pictures::{balance_course, move_map};
 
 /// Name and version of the document.
@@ -18,10 +20,14 @@ pub(crate) fn read_balance(text: &str) -> Result<BalanceReport, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn balance_content(report: &BalanceReport) -> Markup {
+pub(crate) fn balance_content(report: &BalanceReport) -> Content {
     let samples: &[BalanceSample] = &report.samples;
-    html! {
-        (as_text(&balance_text(report, &TextOptions::default())))
+    let top = Top {
+        answer: report::balance_outcome(report),
+        target: Some(report.target.clone()),
+        ..Top::default()
+    };
+    let body = html! {
         @if report.segments.iter().all(|segment| segment.bytes_by_node_after.is_some()) {
             section {
                 h2 { "Before and after" }
@@ -34,7 +40,9 @@ pub(crate) fn balance_content(report: &BalanceReport) -> Markup {
                 (balance_course(samples))
             }
         }
-    }
+        (as_text(&balance_text(report, &TextOptions::default())))
+    };
+    Content { top, body }
 }
 
 /// The same as a move whose plan is its result, for the picture that both have.

@@ -8,12 +8,15 @@ use model::{
 use report::{TextOptions, bandwidth_text, figure_of_gigabytes_per_s, figure_of_ns};
 use serde::Deserialize;
 
+use super::as_text::as_text;
+use super::ends::{ends, matrix_sureness, with_interval};
 use super::error::Error;
 use super::findings::findings;
+use super::frame::Content;
 use super::guard::fields;
-use super::machine::{about_machine, as_text};
 use super::matrix::{CellReason, MatrixParts, Rows, matrix};
 use super::table::table;
+use super::top::Top;
 use crate::pictures::{bandwidth_matrix, loaded_latency};
 
 /// Name and version of the document.
@@ -78,14 +81,14 @@ pub(crate) fn read_bandwidth(text: &str) -> Result<BandwidthResult, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn bandwidth_content(result: &BandwidthResult) -> Markup {
-    html! {
-        p.lead { (lead(result)) }
-        (about_machine(result.machine.as_ref()))
-        section {
-            h2 { "Bandwidth between nodes" }
-            (bandwidth_matrix(result))
-        }
+pub(crate) fn bandwidth_content(result: &BandwidthResult) -> Content {
+    let top = Top {
+        answer: answer(result),
+        sureness: matrix_sureness(&result.matrix),
+        ..Top::default()
+    };
+    let body = html! {
+        (bandwidth_matrix(result))
         @if !result.ladders.is_empty() {
             section {
                 h2 { "Latency under load" }
@@ -100,30 +103,35 @@ pub(crate) fn bandwidth_content(result: &BandwidthResult) -> Markup {
             (whole_machine(result))
             (as_text(&bandwidth_text(result, &TextOptions::default())))
         }
+    };
+    Content {
+        top: top.on(result.machine.as_ref()),
+        body,
     }
 }
 
-/// The first sentence: the fastest pair, and the slowest.
-fn lead(result: &BandwidthResult) -> String {
-    let rows = result.matrix.rows();
-    let known = rows.flat_map(|(from, cells)| {
-        let cells = result.matrix.memory_nodes().iter().zip(cells);
-        cells.filter_map(move |(to, cell)| Some((from, *to, cell.value?)))
-    });
-    let known: Vec<(NodeId, NodeId, f64)> = known.collect();
-    let most = known.iter().max_by(|one, other| one.2.total_cmp(&other.2));
-    let least = known.iter().min_by(|one, other| one.2.total_cmp(&other.2));
-    let words = |(from, to, value): &(NodeId, NodeId, f64)| {
-        let figure = figure_of_gigabytes_per_s(*value);
-        format!("{figure} GB/s (CPU node {from}, memory node {to})")
+/// The slowest pair, and the fastest.
+fn answer(result: &BandwidthResult) -> String {
+    let Some((slow, fast)) = ends(&result.matrix) else {
+        return "No bandwidth between nodes was measured.".to_owned();
     };
-    match (most, least) {
-        (Some(most), Some(least)) if known.len() > 1 => {
-            format!("Fastest: {}; slowest: {}.", words(most), words(least))
-        }
-        (Some(only), _) => format!("{}.", words(only)),
-        _ => "No bandwidth between nodes was measured.".to_owned(),
+    let figure = |cell| with_interval(cell, figure_of_gigabytes_per_s);
+    let (from, to, least) = slow;
+    if (from, to) == (fast.0, fast.1) {
+        return format!(
+            "CPU node {from} to memory node {to}: {} GB/s.",
+            figure(least)
+        );
     }
+    let share = least
+        .value
+        .zip(fast.2.value)
+        .map_or(1.0, |(slow, fast)| slow / fast);
+    format!(
+        "CPU node {from} uses memory node {to} at {} GB/s, {share:.2} times the fastest: {} GB/s.",
+        figure(least),
+        figure(fast.2),
+    )
 }
 
 fn ladders(result: &BandwidthResult) -> Markup {

@@ -7,8 +7,10 @@ use serde::Deserialize;
 
 use super::error::Error;
 use super::findings::findings;
+use super::frame::Content;
 use super::guard::fields;
 use super::table::{cut, table};
+use super::top::Top;
 
 /// Name and version of the document.
 pub(crate) const DOCTOR_FORMAT: &str = "numalab.doctor/1";
@@ -31,28 +33,40 @@ pub(crate) fn read_doctor(text: &str) -> Result<DoctorAnswer, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn doctor_content(answer: &DoctorAnswer) -> Markup {
+pub(crate) fn doctor_content(answer: &DoctorAnswer) -> Content {
     let Diagnosis {
         coverage,
         findings: found,
         plan,
         ..
     } = &answer.diagnosis;
-    html! {
-        p.lead {
-            @if found.is_empty() { "No problems found" }
-            @else { (counted(found.len(), "finding")) }
-            " in " (counted(coverage.looked_for, "check")) "."
-        }
-        @for (what, count) in &coverage.not_seen {
-            p.muted {
-                "Not looked at, for lack of " (cut(what)) ": " (counted(*count, "check")) "."
-            }
-        }
-        @if let Some(target) = &answer.target { p.muted { "Target " (cut(target)) "." } }
+    let not_seen = coverage.not_seen.iter().map(|(what, count)| {
+        format!(
+            "not looked at, for lack of {what}: {}",
+            counted(*count, "check")
+        )
+    });
+    let worst = found.iter().max_by_key(|finding| finding.severity);
+    let words = match worst {
+        None => "No problems found".to_owned(),
+        Some(worst) => format!(
+            "{}, the most severe {} ({}),",
+            counted(found.len(), "finding"),
+            worst.id,
+            worst.severity.name()
+        ),
+    };
+    let top = Top {
+        answer: format!("{words} in {}.", counted(coverage.looked_for, "check")),
+        target: answer.target.clone(),
+        warnings: not_seen.collect(),
+        ..Top::default()
+    };
+    let body = html! {
         (findings(found))
         @if let Some(plan) = plan { (plan_content(plan)) }
-    }
+    };
+    Content { top, body }
 }
 
 /// The plan: what it gives, and its steps.

@@ -1,6 +1,5 @@
 //! A JSON document of numalab as one page.
 
-use maud::{Markup, html};
 use model::LatencyResult;
 
 use super::balance::{BALANCE_FORMAT, balance_content, read_balance};
@@ -8,16 +7,17 @@ use super::bandwidth::{BANDWIDTH_FORMAT, bandwidth_content, read_bandwidth};
 use super::doctor::{DOCTOR_FORMAT, doctor_content, read_doctor};
 use super::error::Error;
 use super::first_touch::{FIRST_TOUCH_FORMAT, first_touch_content, read_first_touch};
-use super::frame::framed;
+use super::frame::{Content, framed, framed_parts};
 use super::guard::checked_format;
 use super::latency::{LATENCY_FORMAT, latency_content, read_latency};
 use super::moving::{MOVE_FORMAT, move_content, read_move};
 use super::residency::{RESIDENCY_FORMAT, read_residency, residency_content};
+use super::top::Taken;
 use super::topology::{TOPOLOGY_FORMAT, read_topology, topology_content};
 
-/// Reads a document and returns the content of its page, given the latencies of the machine if
+/// Reads a document and returns its page, given the latencies of the machine if
 /// another document has them.
-type Reader = fn(&str, Option<&LatencyResult>) -> Result<Markup, Error>;
+type Reader = fn(&str, Option<&LatencyResult>) -> Result<Content, Error>;
 
 /// A format that has a page.
 struct Paged {
@@ -105,26 +105,25 @@ pub fn documents_page(texts: &[String]) -> Result<String, (usize, Error)> {
         parts.push(part.map_err(|error| (index, error))?);
     }
     let formats: Vec<&str> = parts.iter().map(|(paged, _)| paged.format).collect();
-    let all = html! {
-        nav { ul {
-            @for (index, (paged, _)) in parts.iter().enumerate() {
-                li { a href=(format!("#part-{index}")) { (paged.title) } }
-            }
-        } }
-        @for (index, (paged, content)) in parts.iter().enumerate() {
-            article id=(format!("part-{index}")) { h2 { (paged.title) } (content) }
-        }
-    };
-    Ok(framed("Report", &formats.join(", "), &all))
+    let parts = parts
+        .iter()
+        .map(|(paged, content)| (paged.title.to_owned(), content));
+    Ok(framed_parts(
+        "Report",
+        &formats.join(", "),
+        &parts.collect::<Vec<_>>(),
+    ))
 }
 
 fn content(
     text: &str,
     latencies: Option<&LatencyResult>,
-) -> Result<(&'static Paged, Markup), Error> {
+) -> Result<(&'static Paged, Content), Error> {
     let formats = TABLE.each_ref().map(|paged| paged.format);
     let format = checked_format(text, &formats)?;
     let paged = TABLE.iter().find(|paged| paged.format == format);
     let paged = paged.expect("the format was compared with this table");
-    Ok((paged, (paged.reader)(text, latencies)?))
+    let content = (paged.reader)(text, latencies)?;
+    let top = content.top.taken(Taken::of(text).as_ref());
+    Ok((paged, Content { top, ..content }))
 }

@@ -33,7 +33,7 @@ fn one(finding: &Finding) -> Markup {
             }
             p { (cut(&finding.message)) }
             @if !finding.evidence.is_empty() || finding.cost.is_some() {
-                dl {
+                dl.list {
                     @for fact in finding.evidence.iter().take(FACTS_MAX) {
                         dt { "evidence" }
                         dd { code { (cut(&fact.source)) } ": " (cut(&fact.value)) }

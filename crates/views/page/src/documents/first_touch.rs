@@ -4,11 +4,13 @@ use maud::{Markup, html};
 use model::{ByteSize, FirstTouch, TouchedSegment, counted};
 use report::{TextOptions, first_touch_fix, first_touch_sentences, first_touch_text};
 
+use super::as_text::as_text;
 use super::error::Error;
+use super::frame::Content;
 use super::guard::fields;
-use super::machine::as_text;
 use super::residency::by_node;
 use super::table::{UNKNOWN, cut, or_unknown, table};
+use super::top::Top;
 use crate::pictures::touch_map;
 
 /// Name and version of the document.
@@ -57,20 +59,26 @@ fn times_of(segment: &TouchedSegment) -> Vec<f64> {
 }
 
 /// Returns the page's content.
-pub(crate) fn first_touch_content(touch: &FirstTouch) -> Markup {
+pub(crate) fn first_touch_content(touch: &FirstTouch) -> Content {
     let shown = &touch.segments[..touch.segments.len().min(SEGMENTS_MAX)];
-    html! {
-        @for sentence in first_touch_sentences(touch) { p.lead { (cut(&sentence)) } }
+    let mut sentences = first_touch_sentences(touch).into_iter();
+    let gaps = touch.gaps.iter().filter(|_| !touch.complete);
+    let top = Top {
+        answer: sentences
+            .next()
+            .unwrap_or_else(|| "No first touch was seen.".to_owned()),
+        target: Some(touch.target.clone()),
+        sureness: Some(format!("a look of {:.1} s", touch.seconds)),
+        warnings: gaps
+            .map(|gap| format!("not everything was seen: {gap}"))
+            .collect(),
+        ..Top::default()
+    };
+    let body = html! {
+        @for sentence in sentences { p { (cut(&sentence)) } }
         @if let Some(fix) = first_touch_fix(touch) {
             p { "Fix: " (cut(&fix.sentence)) }
             @if let Some(command) = &fix.command { pre { (cut(command)) } }
-        }
-        p.muted { "Target " (cut(&touch.target)) ", " (format!("{:.1}", touch.seconds)) " s." }
-        @if !touch.complete {
-            div.warning {
-                p { "Not everything was seen:" }
-                ul { @for gap in touch.gaps.iter().take(40) { li { (cut(gap)) } } }
-            }
         }
         @for segment in shown {
             section {
@@ -86,7 +94,8 @@ pub(crate) fn first_touch_content(touch: &FirstTouch) -> Markup {
             h2 { "Figures" }
             (as_text(&first_touch_text(touch, &TextOptions::default())))
         }
-    }
+    };
+    Content { top, body }
 }
 
 fn touchers(segment: &TouchedSegment) -> Markup {

@@ -8,12 +8,15 @@ use model::{
 use report::{TextOptions, figure_of_ns, latency_curve_text, latency_text, latency_transfers_text};
 use serde::Deserialize;
 
+use super::as_text::as_text;
+use super::ends::{ends, matrix_sureness, with_interval};
 use super::error::Error;
 use super::findings::findings;
+use super::frame::Content;
 use super::guard::fields;
-use super::machine::{about_machine, as_text};
 use super::matrix::{CellReason, MatrixParts, Rows, check_size, matrix};
 use super::table::{UNKNOWN, cut, or_unknown, table};
+use super::top::Top;
 use crate::pictures::{depth_curve, latency_matrix, measured_by_firmware};
 
 /// Name and version of the document.
@@ -110,7 +113,7 @@ pub(crate) fn read_latency(text: &str) -> Result<LatencyResult, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn latency_content(result: &LatencyResult) -> Markup {
+pub(crate) fn latency_content(result: &LatencyResult) -> Content {
     let options = TextOptions::default();
     let few_curves = LatencyResult {
         curves: result.curves.iter().take(CURVES_MAX).cloned().collect(),
@@ -126,15 +129,16 @@ pub(crate) fn latency_content(result: &LatencyResult) -> Markup {
     }
     let left_out = result.curves.len().saturating_sub(CURVES_MAX);
     let transfers_left_out = result.transfers.len().saturating_sub(CURVES_MAX);
-    html! {
-        p.lead { (lead(result)) }
-        (about_machine(result.machine.as_ref()))
-        @if let Some(file) = &result.file { p { "Read from the file " (cut(file)) "." } }
-        @if let Some(note) = &result.note { p.warning { (cut(note)) } }
-        section {
-            h2 { "Latency between nodes" }
-            (latency_matrix(result))
-        }
+    let from_file = result.file.as_ref();
+    let top = Top {
+        answer: answer(result),
+        sureness: matrix_sureness(&result.matrix),
+        target: from_file.map(|file| format!("the figures of the file {file}")),
+        warnings: result.note.iter().cloned().collect(),
+        ..Top::default()
+    };
+    let body = html! {
+        (latency_matrix(result))
         @if !result.curves.is_empty() {
             section {
                 h2 { "Latency by working set" }
@@ -153,40 +157,32 @@ pub(crate) fn latency_content(result: &LatencyResult) -> Markup {
                 }
             }
         }
+    };
+    Content {
+        top: top.on(result.machine.as_ref()),
+        body,
     }
 }
 
-/// The first sentence: the nearest, the farthest, and their ratio.
-fn lead(result: &LatencyResult) -> String {
-    let rows = result.matrix.rows();
-    let cells = rows.flat_map(|(from, cells)| {
-        let nodes = result.matrix.memory_nodes().iter();
-        nodes.zip(cells).map(move |(to, cell)| (from, *to, cell))
-    });
-    let known = cells.filter_map(|(from, to, cell)| Some((from, to, cell.value?)));
-    let known: Vec<(NodeId, NodeId, f64)> = known.collect();
-    let least = known.iter().min_by(|one, other| one.2.total_cmp(&other.2));
-    let most = known.iter().max_by(|one, other| one.2.total_cmp(&other.2));
-    let (Some(least), Some(most)) = (least, most) else {
-        return "No latency between nodes was measured.".to_owned();
+/// The farthest, the nearest, and their ratio.
+fn answer(result: &LatencyResult) -> String {
+    let (near, far) = match ends(&result.matrix) {
+        None => return "No latency between nodes was measured.".to_owned(),
+        Some(ends) => ends,
     };
-    if known.len() == 1 {
-        let (from, to, ns) = least;
-        return format!(
-            "CPU node {from} to memory node {to}: {} ns.",
-            figure_of_ns(*ns)
-        );
+    let figure = |cell: &MatrixCell| with_interval(cell, figure_of_ns);
+    let (from, to, most) = far;
+    if (from, to) == (near.0, near.1) {
+        return format!("CPU node {from} to memory node {to}: {} ns.", figure(most));
     }
+    let ratio = most
+        .value
+        .zip(near.2.value)
+        .map_or(1.0, |(far, near)| far / near);
     format!(
-        "The nearest memory answers in {} ns (CPU node {}, memory node {}), the farthest in {} ns \
-         (CPU node {}, memory node {}): {:.2} times as long.",
-        figure_of_ns(least.2),
-        least.0,
-        least.1,
-        figure_of_ns(most.2),
-        most.0,
-        most.1,
-        most.2 / least.2
+        "CPU node {from} reaches memory node {to} in {} ns, {ratio:.2} times the nearest: {} ns.",
+        figure(most),
+        figure(near.2),
     )
 }
 
@@ -233,14 +229,11 @@ fn pairs_table(result: &LatencyResult) -> Markup {
     let all = result.matrix.cpu_nodes().len() * result.matrix.memory_nodes().len();
     let rows: Vec<Vec<String>> = rows.take(PAIRS_MAX).collect();
     html! {
-        details open[rows.len() <= 64] {
-            summary { "Every pair of nodes" }
-            (table("Latency from CPU node to memory node", &head, &rows))
-            @if all > PAIRS_MAX {
-                p {
-                    "Left out of the table: "
-                    (counted(all - PAIRS_MAX, "more pair")) "."
-                }
+        (table("Latency from CPU node to memory node", &head, &rows))
+        @if all > PAIRS_MAX {
+            p {
+                "Left out of the table: "
+                (counted(all - PAIRS_MAX, "more pair")) "."
             }
         }
     }

@@ -4,11 +4,13 @@ use maud::{Markup, html};
 use model::{ByteSize, MoveReport};
 use report::{TextOptions, move_text};
 
+use super::as_text::as_text;
 use super::error::Error;
+use super::frame::Content;
 use super::guard::fields;
-use super::machine::as_text;
 use super::residency::by_node;
 use super::table::{UNKNOWN, cut, table};
+use super::top::Top;
 use crate::pictures::move_map;
 
 /// Name and version of the document.
@@ -20,9 +22,13 @@ pub(crate) fn read_move(text: &str) -> Result<MoveReport, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn move_content(report: &MoveReport) -> Markup {
-    html! {
-        p.lead { (lead(report)) }
+pub(crate) fn move_content(report: &MoveReport) -> Content {
+    let top = Top {
+        answer: answer(report),
+        target: Some(report.target.clone()),
+        ..Top::default()
+    };
+    let body = html! {
         section {
             h2 { "Before and after" }
             (move_map(report))
@@ -43,17 +49,17 @@ pub(crate) fn move_content(report: &MoveReport) -> Markup {
             (parts(report))
             (as_text(&move_text(report, &TextOptions::default())))
         }
-    }
+    };
+    Content { top, body }
 }
 
-fn lead(report: &MoveReport) -> String {
+fn answer(report: &MoveReport) -> String {
     let to = cut(&report.to);
     let all = ByteSize(report.bytes_to_move);
     match report.bytes_moved {
         Some(moved) => {
             let moved = ByteSize(moved);
-            let target = cut(&report.target);
-            format!("{moved} of {all} of the memory of {target} moved to {to}.")
+            format!("{moved} of {all} moved to {to}.")
         }
         None => format!("A plan: {all} would move to {to}; nothing was changed."),
     }

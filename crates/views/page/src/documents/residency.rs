@@ -4,11 +4,13 @@ use maud::{Markup, html};
 use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod, counted};
 use report::{TextOptions, residency_text};
 
+use super::as_text::as_text;
 use super::error::Error;
 use super::findings::findings;
+use super::frame::Content;
 use super::guard::fields;
-use super::machine::as_text;
 use super::table::{cut, or_unknown, table};
+use super::top::Top;
 use crate::pictures::{buffer_map, flow, relation_map};
 
 /// Name and version of the document.
@@ -25,21 +27,22 @@ pub(crate) fn read_residency(text: &str) -> Result<Residency, Error> {
 pub(crate) fn residency_content(
     residency: &Residency,
     latencies: Option<&LatencyResult>,
-) -> Markup {
+) -> Content {
     let ns = |from, to| latencies.and_then(|it| it.matrix.value(from, to));
     let map = buffer_map(residency);
     let has_map = !map.0.is_empty();
-    html! {
-        p.lead { (lead(residency)) }
-        p.muted { "Target " (cut(&residency.target)) ", " (method(residency.method)) "." }
-        @if !residency.complete {
-            div.warning {
-                p { "The figures are lower bounds:" }
-                ul { @for gap in residency.gaps.iter().take(40) { li { (cut(gap)) } } }
-            }
-        }
+    let gaps = residency.gaps.iter().filter(|_| !residency.complete);
+    let top = Top {
+        answer: answer(residency),
+        target: Some(residency.target.clone()),
+        sureness: Some(method(residency.method).to_owned()),
+        warnings: gaps
+            .map(|gap| format!("lower bounds only: {gap}"))
+            .collect(),
+        ..Top::default()
+    };
+    let body = html! {
         section {
-            h2 { "Shared memory by node" }
             @if has_map { (map) } @else { p { "There is no shared memory." } }
             @if let Some(relations) = &residency.relations {
                 (relation_map(relations, residency.memory_nodes.iter()))
@@ -55,14 +58,18 @@ pub(crate) fn residency_content(
             (segments(residency))
             (relations(residency))
             (private(residency))
-            (processes(residency))
+            details {
+                summary { (counted(residency.processes.len(), "process")) }
+                (processes(residency))
+            }
             (as_text(&residency_text(residency, &TextOptions::default())))
         }
-    }
+    };
+    Content { top, body }
 }
 
-/// The first sentence: how much there is, and where most of it lies.
-fn lead(residency: &Residency) -> String {
+/// Where most of it lies, and how much there is.
+fn answer(residency: &Residency) -> String {
     let all: u64 = residency.bytes_by_node.values().sum();
     let most = residency
         .bytes_by_node
@@ -73,7 +80,7 @@ fn lead(residency: &Residency) -> String {
     };
     let share = *bytes as f64 * 100.0 / all as f64;
     let mut text = format!(
-        "{} was found on {} of {} with memory; the most, {share:.1} %, on node {node}.",
+        "{share:.1} % of {} lies on node {node}; {} of {} with memory have some.",
         ByteSize(all),
         residency
             .bytes_by_node

@@ -5,24 +5,46 @@ use model::counted;
 
 /// Maximum number of rows of a table.
 pub(crate) const ROWS_MAX: usize = 1024;
+/// Maximum number of rows of a table that is not folded.
+const ROWS_OPEN: usize = 16;
 /// Maximum number of characters in one cell.
 const TEXT_MAX: usize = 400;
 
-/// Returns a table with its caption; nothing where there are no rows.
+/// Returns a table with its caption, folded if it is long; nothing where there are no rows.
 pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
+    let whole = whole_table(caption, head, rows);
+    match rows.len() > ROWS_OPEN {
+        true => html! {
+            details { summary { (caption) ": " (counted(rows.len(), "row")) } (whole) }
+        },
+        false => whole,
+    }
+}
+
+fn whole_table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
     let shown = rows.iter().take(ROWS_MAX);
+    // What a row is about is its first cell that is no figure; it stays while figures scroll.
+    let header = rows[0].iter().position(|cell| !is_figure(cell));
+    let header = header.unwrap_or(0);
     html! {
-        div.scroll {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
             table.figures {
                 caption { (caption) }
-                thead { tr { @for name in head { th scope="col" { (name) } } } }
+                thead { tr { @for (column, name) in head.iter().enumerate() {
+                    @let is_number = rows[0].get(column).is_some_and(|cell| is_figure(cell));
+                    th.number[is_number] scope="col" { (name) }
+                } } }
                 tbody {
                     @for row in shown {
-                        tr { @for cell in row {
-                            td.number[is_figure(cell)] { (cut(cell)) }
+                        tr { @for (column, cell) in row.iter().enumerate() {
+                            @if column == header {
+                                th.number[is_figure(cell)] scope="row" { (cut(cell)) }
+                            } @else {
+                                td.number[is_figure(cell)] { (cut(cell)) }
+                            }
                         } }
                     }
                 }

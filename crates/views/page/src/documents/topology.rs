@@ -4,10 +4,12 @@ use maud::{Markup, PreEscaped, html};
 use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology, counted};
 use report::{TextOptions, topology_svg, topology_text};
 
+use super::as_text::as_text;
 use super::error::Error;
+use super::frame::Content;
 use super::guard::fields;
-use super::machine::as_text;
 use super::table::{UNKNOWN, cut, or_unknown, table};
+use super::top::Top;
 
 /// Name and version of the document.
 pub(crate) const TOPOLOGY_FORMAT: &str = "numalab.topology/1";
@@ -20,20 +22,15 @@ pub(crate) fn read_topology(text: &str) -> Result<Topology, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn topology_content(topology: &Topology, latencies: Option<&LatencyResult>) -> Markup {
+pub(crate) fn topology_content(topology: &Topology, latencies: Option<&LatencyResult>) -> Content {
     let is_drawn = topology.nodes.len() <= NODES_MAX && has_square_distances(topology);
-    html! {
-        p.lead {
-            (counted(topology.nodes.len(), "node")) ", " (counted(topology.cpus.len(), "CPU"))
-            @if let Some(packages) = topology.packages {
-                ", " (counted(packages as usize, "package"))
-            }
-            @if let Some(bytes) = topology.memory_bytes { ", " (ByteSize(bytes)) " of memory" }
-            "."
-        }
-        @if let Some(model) = &topology.cpu_model { p.muted { (cut(model)) } }
+    let top = Top {
+        answer: answer(topology),
+        machine: topology.cpu_model.clone(),
+        ..Top::default()
+    };
+    let body = html! {
         section {
-            h2 { "Nodes and distances" }
             @if is_drawn {
                 figure {
                     figcaption {
@@ -41,7 +38,9 @@ pub(crate) fn topology_content(topology: &Topology, latencies: Option<&LatencyRe
                         "without memory"
                     }
                     // The picture escapes what it shows.
-                    div.scroll.sheet { (PreEscaped(topology_svg(topology, latencies))) }
+                    div.scroll.sheet tabindex="0" role="region" aria-label="Nodes" {
+                        (PreEscaped(topology_svg(topology, latencies)))
+                    }
                 }
             } @else if topology.nodes.len() > NODES_MAX {
                 p { "Left out: the picture of more than " (NODES_MAX) " nodes." }
@@ -60,7 +59,20 @@ pub(crate) fn topology_content(topology: &Topology, latencies: Option<&LatencyRe
                 ul { @for gap in topology.gaps.iter().take(100) { li { (cut(gap)) } } }
             }
         }
-    }
+    };
+    Content { top, body }
+}
+
+fn answer(topology: &Topology) -> String {
+    let mut words = vec![
+        counted(topology.nodes.len(), "node"),
+        counted(topology.cpus.len(), "CPU"),
+    ];
+    let packages = topology.packages;
+    words.extend(packages.map(|it| counted(it as usize, "package")));
+    let memory = topology.memory_bytes;
+    words.extend(memory.map(|bytes| format!("{} of memory", ByteSize(bytes))));
+    words.join(", ") + "."
 }
 
 /// Whether there is a distance for each pair of nodes, if there are any.

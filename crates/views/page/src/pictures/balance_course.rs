@@ -41,7 +41,7 @@ pub fn balance_course(samples: &[BalanceSample]) -> Markup {
                 "Hint faults of the whole machine, and pages of the segments that were watched, "
                 "second by second. A second without hint faults has no local share."
             }
-            div.scroll { (picture.markup("Shares in percent against time in seconds", false)) }
+            (picture.markup("Shares in percent against time in seconds", false))
         }
     }
 }
@@ -56,6 +56,7 @@ fn line(
         Some(ChartPoint {
             x,
             y,
+            between: None,
             title: format!("{name}: {y:.1} % at {x:.0} s"),
         })
     };

@@ -5,11 +5,16 @@ use model::{ByteSize, BytesByNode, MoveReport, MovedPart, Residency, SegmentResi
 use report::plain;
 
 use super::squares::{
-    NodeColours, STRIPS_MAX, Strip, draw, key, pieces, square_bytes, square_words,
+    COLUMNS, COLUMNS_OF_TWO, Drawing, NodeColours, STRIPS_MAX, Strip, draw, key, pieces,
+    square_bytes, square_words,
 };
 
 /// Maximum number of segments that are drawn.
 const SEGMENTS_MAX: usize = 24;
+/// A segment of less than this part of all is in a list instead: 1 %.
+const SMALL: u128 = 100;
+/// Maximum number of such segments in the list.
+const SMALL_MAX: usize = 100;
 /// Maximum number of parts of one segment that are drawn.
 const AREAS_MAX: usize = 16;
 /// Maximum number of characters of a name.
@@ -20,12 +25,16 @@ pub fn buffer_map(residency: &Residency) -> Markup {
     let shared = residency.segments.iter();
     let shared: Vec<&SegmentResidency> = shared
         .filter(|segment| segment.kind.is_shared_memory())
-        .filter(|segment| !segment_is_empty(segment))
+        .filter(|segment| bytes_of(segment) > 0)
         .collect();
     if shared.is_empty() {
         return html! {};
     }
-    let shown = &shared[..shared.len().min(SEGMENTS_MAX)];
+    let all = shared.iter().map(|segment| u128::from(bytes_of(segment)));
+    let least = all.sum::<u128>() / SMALL;
+    let is_large = |it: &&SegmentResidency| u128::from(bytes_of(it)) >= least;
+    let (large, small): (Vec<_>, Vec<_>) = shared.into_iter().partition(is_large);
+    let shown = &large[..large.len().min(SEGMENTS_MAX)];
     let strips: Vec<Strip> = shown
         .iter()
         .flat_map(|segment| strips_of(segment))
@@ -36,7 +45,7 @@ pub fn buffer_map(residency: &Residency) -> Markup {
         .chain(residency.memory_nodes.iter());
     let colours = NodeColours::of(nodes);
     let square = square_bytes(strips.iter());
-    let left_out = shared.len() - shown.len();
+    let left_out = large.len() - shown.len();
     let areas_left_out: usize = shown
         .iter()
         .map(|segment| segment.areas.len().saturating_sub(AREAS_MAX))
@@ -49,10 +58,20 @@ pub fn buffer_map(residency: &Residency) -> Markup {
                 "at least one. " (order_words(shown))
             }
             div.scroll {
-                (draw(&strips, square, &colours, "map")
+                (draw(&strips, Drawing { square, columns: COLUMNS, colours: &colours, id: "map" })
                     .markup("Shared memory of each segment as squares by node", true))
             }
             (key(&strips, &colours))
+            @if !small.is_empty() {
+                details {
+                    summary {
+                        (counted(small.len(), "segment")) " of less than 1 % of shared memory"
+                    }
+                    ul { @for segment in small.iter().take(SMALL_MAX) {
+                        li { (segment_name(segment)) }
+                    } }
+                }
+            }
             @if left_out > 0 {
                 p { "Left out of the picture: " (counted(left_out, "smaller segment")) "." }
             }
@@ -66,8 +85,10 @@ pub fn buffer_map(residency: &Residency) -> Markup {
     }
 }
 
-fn segment_is_empty(segment: &SegmentResidency) -> bool {
-    segment.bytes_without_node == 0 && segment.bytes_by_node.values().all(|bytes| *bytes == 0)
+fn bytes_of(segment: &SegmentResidency) -> u64 {
+    let sizes = segment.bytes_by_node.values();
+    let bytes = sizes.fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+    bytes.saturating_add(segment.bytes_without_node)
 }
 
 fn order_words(segments: &[&SegmentResidency]) -> &'static str {
@@ -125,14 +146,11 @@ fn strips_of(segment: &SegmentResidency) -> Vec<Strip> {
 }
 
 fn segment_name(segment: &SegmentResidency) -> String {
-    let sizes = segment.bytes_by_node.values();
-    let bytes = sizes.fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
-    let bytes = bytes.saturating_add(segment.bytes_without_node);
     format!(
         "{} {}, {}",
         segment.kind.word(),
         named(&segment.name),
-        ByteSize(bytes)
+        ByteSize(bytes_of(segment))
     )
 }
 
@@ -178,13 +196,19 @@ pub fn move_map(report: &MoveReport) -> Markup {
     let found = both().flat_map(|strip| &strip.pieces);
     let colours = NodeColours::of(found.filter_map(|(node, _)| *node));
     let square = square_bytes(both());
+    let of_two = |id| Drawing {
+        square,
+        columns: COLUMNS_OF_TWO,
+        colours: &colours,
+        id,
+    };
     let then_word = if is_done { "after" } else { "as planned" };
     html! {
         div.sides.compare {
             figure {
                 figcaption { "Memory by node before: a square is " (square_words(square)) }
                 div.scroll {
-                    (draw(&before, square, &colours, "before")
+                    (draw(&before, of_two("before"))
                         .markup("Memory by node before the move", true))
                 }
                 (key(&before, &colours))
@@ -192,7 +216,7 @@ pub fn move_map(report: &MoveReport) -> Markup {
             figure {
                 figcaption { "Memory by node " (then_word) }
                 div.scroll {
-                    (draw(&then, square, &colours, "after")
+                    (draw(&then, of_two("after"))
                         .markup("Memory by node after the move", true))
                 }
                 (key(&then, &colours))

@@ -3,13 +3,19 @@
 use maud::html;
 
 use super::colours::line_colour;
-use super::picture::{Anchor, Label, Picture, px, text_width};
+use super::picture::{Anchor, Label, NARROW, Picture, percent, px, text_width};
 
-const WIDTH: f64 = 380.0;
-const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 56.0;
-const TOP: f64 = 26.0;
+/// Where the plot begins, as a share of the picture's width: right of most figures of its axis.
+const START: f64 = 0.12;
+/// Width of the plot in its own units: lines are stretched to the plot.
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 280.0;
+const TOP: f64 = 44.0;
 const FONT: f64 = 12.0;
+/// Characters of the longest names that stand beside their lines, and what the plot leaves them.
+const NAMES_BESIDE: [(usize, f64); 2] = [(5, 0.82), (9, 0.7)];
+/// Where the plot ends if the names stand below it.
+const END: f64 = 0.98;
 /// Maximum number of lines in one chart.
 pub(crate) const LINES_MAX: usize = 12;
 /// Maximum number of points of one line.
@@ -45,6 +51,8 @@ pub(crate) struct Line {
 pub(crate) struct ChartPoint {
     pub(crate) x: f64,
     pub(crate) y: f64,
+    /// What it varied between, if that is known: the band of the line.
+    pub(crate) between: Option<(f64, f64)>,
     /// All that is known of it, shown on hover.
     pub(crate) title: String,
 }
@@ -136,6 +144,15 @@ impl Reach {
     }
 }
 
+/// A point where it is drawn.
+struct Placed<'p> {
+    /// As a share of the plot's width.
+    x: f64,
+    y: f64,
+    between: Option<(f64, f64)>,
+    title: &'p str,
+}
+
 impl Chart {
     /// Draws it; `None` where no point can be drawn.
     pub(crate) fn picture(&self) -> Option<Picture> {
@@ -143,110 +160,180 @@ impl Chart {
         let marks = self.marks.iter().map(|mark| mark.x);
         let across = of_lines().map(|point| point.x).chain(marks);
         let across = Reach::of(&self.across, across)?;
-        let up = Reach::of(&self.up, of_lines().map(|point| point.y))?;
-        let mut picture = Picture::default();
-        self.draw_axes(&mut picture, across, up);
-        self.draw_marks(&mut picture, across);
-        let place = |point: &ChartPoint| {
-            let (x, y) = (across.place(point.x), up.place(point.y));
-            let inside = x.is_finite() && y.is_finite() && (0.0..=1.0).contains(&y);
-            inside.then_some((LEFT + x * WIDTH, TOP + (1.0 - y) * HEIGHT))
-        };
+        let between = of_lines().filter_map(|point| point.between);
+        let between = between.flat_map(|(low, high)| [low, high]);
+        let up = of_lines().map(|point| point.y).chain(between);
+        let up = Reach::of(&self.up, up)?;
+        let lines = &self.lines[..self.lines.len().min(LINES_MAX)];
+        let longest = lines.iter().map(|line| line.name.chars().count()).max();
+        let longest = longest.unwrap_or(0);
+        let beside = NAMES_BESIDE.iter().find(|(length, _)| longest <= *length);
+        let end = beside.map_or(END, |(_, end)| *end);
+        let mut picture = Picture::fluid();
+        let plot = Plot { across, up, end };
+        self.draw_axes(&mut picture, plot);
+        self.draw_marks(&mut picture, plot);
         let mut ends = Vec::new();
-        for (index, line) in self.lines.iter().take(LINES_MAX).enumerate() {
-            let points: Vec<(f64, f64, &str)> = line
+        for (index, line) in lines.iter().enumerate() {
+            let points: Vec<Placed<'_>> = line
                 .points
                 .iter()
                 .take(POINTS_MAX)
-                .filter_map(|point| place(point).map(|(x, y)| (x, y, point.title.as_str())))
+                .filter_map(|point| plot.placed(point))
                 .collect();
-            if let Some((_, y, _)) = points.last() {
-                ends.push((*y, index, line.name.as_str()));
+            if let Some(last) = points.last() {
+                ends.push((last.y, index, line.name.as_str()));
             }
-            draw_line(&mut picture, index, &points);
+            draw_line(&mut picture, index, plot, &points);
         }
-        draw_names(&mut picture, &mut ends);
+        match beside {
+            Some((_, end)) => draw_names_beside(&mut picture, &mut ends, *end),
+            None => draw_names_below(&mut picture, &ends),
+        }
         Some(picture)
     }
 
-    fn draw_axes(&self, picture: &mut Picture, across: Reach, up: Reach) {
+    fn draw_axes(&self, picture: &mut Picture, plot: Plot) {
         let bottom = TOP + HEIGHT;
-        picture.label(Label::new(4.0, 12.0, FONT, self.up.words).muted());
-        for tick in up.ticks(self.up.base) {
-            let y = bottom - up.place(tick) * HEIGHT;
-            let path = format!("M{} {}H{}", px(LEFT), px(y), px(LEFT + WIDTH));
-            picture.path(&path, "thin");
-            let label = Label::new(LEFT - 6.0, y + 4.0, FONT, (self.up.figure)(tick));
-            picture.label(label.anchored(Anchor::End));
+        picture.label(Label::new(0.0, 12.0, FONT, self.up.words).muted());
+        for tick in plot.up.ticks(self.up.base) {
+            let y = bottom - plot.up.place(tick) * HEIGHT;
+            let class = if tick == 0.0 { "frame" } else { "thin" };
+            picture.shape(&html! {
+                line class=(class) x1="0" x2=(percent(plot.end)) y1=(px(y)) y2=(px(y)) {}
+            });
+            picture.label(Label::new(0.0, y - 4.0, FONT, (self.up.figure)(tick)));
         }
         let mut free_from = 0.0;
-        for tick in across.ticks(self.across.base) {
-            let x = LEFT + across.place(tick) * WIDTH;
-            let path = format!("M{} {}v5", px(x), px(bottom));
-            picture.path(&path, "frame");
-            let label = Label::new(x, bottom + 18.0, FONT, (self.across.figure)(tick));
+        for tick in plot.across.ticks(self.across.base) {
+            let x = plot.share(tick);
+            vertical(picture, x, (bottom, bottom + 5.0), "frame", None);
+            let text = (self.across.figure)(tick);
+            let label = Label::new(0.0, bottom + 18.0, FONT, text).at(x);
             let label = label.anchored(Anchor::Middle);
-            let [left, _, right, _] = label.bounds();
-            if left >= free_from {
+            let [left, _, right, _] = label.bounds_within(NARROW);
+            if left >= free_from && right <= NARROW {
                 free_from = right + 6.0;
                 picture.label(label);
             }
         }
-        picture.path(
-            &format!("M{} {}H{}", px(LEFT), px(bottom), px(LEFT + WIDTH)),
-            "frame",
-        );
-        let words = Label::new(LEFT + WIDTH / 2.0, bottom + 36.0, FONT, self.across.words);
-        picture.label(words.anchored(Anchor::Middle).muted());
+        let y = px(bottom);
+        picture.shape(&html! {
+            line class="frame" x1="0" x2=(percent(plot.end)) y1=(y) y2=(y) {}
+        });
+        let words = Label::new(0.0, bottom + 36.0, FONT, self.across.words);
+        picture.label(words.muted());
     }
 
     /// Marks with their names at the top; a name without room is in the title alone.
-    fn draw_marks(&self, picture: &mut Picture, across: Reach) {
-        let mut free_from = text_width(self.up.words, FONT) + 12.0;
+    fn draw_marks(&self, picture: &mut Picture, plot: Plot) {
+        let mut free_from = 0.0;
         let mut marks: Vec<&Mark> = self.marks.iter().collect();
         marks.sort_by(|one, other| one.x.total_cmp(&other.x));
         for mark in marks.into_iter().take(LINES_MAX) {
-            let x = LEFT + across.place(mark.x) * WIDTH;
+            let x = plot.share(mark.x);
             if !x.is_finite() {
                 continue;
             }
-            picture.shape(&html! {
-                path class="mark" d=(format!("M{} {}V{}", px(x), px(TOP), px(TOP + HEIGHT))) {
-                    title { (mark.name) }
-                }
-            });
-            let label = Label::new(x, TOP - 8.0, 11.0, &mark.name).anchored(Anchor::Middle);
-            let [left, _, right, _] = label.bounds();
-            if left >= free_from {
+            vertical(picture, x, (TOP, TOP + HEIGHT), "mark", Some(&mark.name));
+            let label = Label::new(0.0, TOP - 12.0, FONT, &mark.name).at(x);
+            let label = label.anchored(Anchor::Middle).muted();
+            let [left, _, right, _] = label.bounds_within(NARROW);
+            if left >= free_from && right <= NARROW {
                 free_from = right + 6.0;
-                picture.label(label.muted());
+                picture.label(label);
             }
         }
     }
+}
+
+/// Where figures are in the picture.
+#[derive(Debug, Clone, Copy)]
+struct Plot {
+    across: Reach,
+    up: Reach,
+    /// Where it ends, as a share of the picture's width.
+    end: f64,
+}
+
+impl Plot {
+    /// The place of a figure of the horizontal axis, as a share of the picture's width.
+    fn share(self, value: f64) -> f64 {
+        self.of_picture(self.across.place(value))
+    }
+
+    /// A share of the plot's width as one of the picture's.
+    fn of_picture(self, share: f64) -> f64 {
+        START + share * (self.end - START)
+    }
+
+    fn placed(self, point: &ChartPoint) -> Option<Placed<'_>> {
+        let up = |value: f64| TOP + (1.0 - self.up.place(value)) * HEIGHT;
+        let (x, y) = (self.across.place(point.x), self.up.place(point.y));
+        let is_inside = x.is_finite() && y.is_finite() && (0.0..=1.0).contains(&y);
+        let between = point.between.map(|(low, high)| (up(low), up(high)));
+        is_inside.then(|| Placed {
+            x,
+            y: up(point.y),
+            between: between.filter(|(low, high)| low.is_finite() && high.is_finite()),
+            title: &point.title,
+        })
+    }
+}
+
+fn vertical(
+    picture: &mut Picture,
+    share: f64,
+    (top, bottom): (f64, f64),
+    class: &str,
+    title: Option<&str>,
+) {
+    let x = percent(share);
+    picture.shape(&html! {
+        line class=(class) x1=(x) x2=(x) y1=(px(top)) y2=(px(bottom)) {
+            @if let Some(title) = title { title { (title) } }
+        }
+    });
 }
 
 /// Strokes by the number of a line: they differ without colour, too.
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 
-fn draw_line(picture: &mut Picture, index: usize, points: &[(f64, f64, &str)]) {
-    let colour = line_colour(index).hex();
-    let steps = points.iter().enumerate().map(|(step, (x, y, _))| {
-        let letter = if step == 0 { 'M' } else { 'L' };
-        format!("{letter}{} {}", px(*x), px(*y))
-    });
-    let path: String = steps.collect();
+fn draw_line(picture: &mut Picture, index: usize, plot: Plot, points: &[Placed<'_>]) {
+    let colour = line_colour(index);
+    let path_of = |points: &mut dyn Iterator<Item = (f64, f64)>| {
+        let steps = points.enumerate().map(|(step, (x, y))| {
+            let letter = if step == 0 { 'M' } else { 'L' };
+            format!("{letter}{} {}", px(x * WIDTH), px(y - TOP))
+        });
+        steps.collect::<String>()
+    };
+    let path = path_of(&mut points.iter().map(|it| (it.x, it.y)));
+    let band = points.iter().filter_map(|it| Some((it.x, it.between?)));
+    let band: Vec<(f64, (f64, f64))> = band.collect();
+    let lows = band.iter().map(|(x, (low, _))| (*x, *low));
+    let highs = band.iter().rev().map(|(x, (_, high))| (*x, *high));
+    let band = path_of(&mut lows.chain(highs));
     let dash = DASHES[index % DASHES.len()];
+    // Lines are stretched with the plot, and their strokes are not.
     picture.shape(&html! {
-        path d=(path) fill="none" stroke=(colour) stroke-width="2"
-            stroke-dasharray=[(!dash.is_empty()).then_some(dash)] {}
-        @for (x, y, title) in points {
-            circle cx=(px(*x)) cy=(px(*y)) r="3.2" fill=(colour) { title { (title) } }
+        svg x=(percent(START)) width=(percent(plot.end - START)) y=(px(TOP)) height=(px(HEIGHT))
+            viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none"
+            overflow="visible" {
+            @if !band.is_empty() { path d=(band) fill=(colour) fill-opacity="0.2" {} }
+            path d=(path) fill="none" stroke=(colour) stroke-width="2"
+                vector-effect="non-scaling-stroke"
+                stroke-dasharray=[(!dash.is_empty()).then_some(dash)] {}
+        }
+        @for point in points {
+            circle cx=(percent(plot.of_picture(point.x))) cy=(px(point.y)) r="3.5"
+                fill=(colour) { title { (point.title) } }
         }
     });
 }
 
 /// Writes the names of lines beside their ends, moved apart where they would overlap.
-fn draw_names(picture: &mut Picture, ends: &mut [(f64, usize, &str)]) {
+fn draw_names_beside(picture: &mut Picture, ends: &mut [(f64, usize, &str)], share: f64) {
     ends.sort_by(|one, other| one.0.total_cmp(&other.0));
     let step = FONT + 3.0;
     let mut free_from = TOP;
@@ -256,12 +343,27 @@ fn draw_names(picture: &mut Picture, ends: &mut [(f64, usize, &str)]) {
         let room_below = last - (count - 1 - index) as f64 * step;
         let y = y.min(room_below).max(free_from);
         free_from = y + step;
-        let x = LEFT + WIDTH + 10.0;
-        picture.shape(&html! {
-            rect x=(px(x)) y=(px(y - 5.0)) width="10" height="10" fill=(line_colour(*line).hex()) {}
-        });
-        picture.label(Label::new(x + 15.0, y + 4.0, FONT, *name));
+        draw_name(picture, share, y, (*line, name));
     }
+}
+
+/// Writes the names of lines below the axis, one below the other.
+fn draw_names_below(picture: &mut Picture, ends: &[(f64, usize, &str)]) {
+    let room = (NARROW / text_width("m", FONT)) as usize - 4;
+    for (index, (_, line, name)) in ends.iter().enumerate() {
+        let y = TOP + HEIGHT + 56.0 + 18.0 * index as f64;
+        let name: String = name.chars().take(room).collect();
+        draw_name(picture, 0.0, y, (*line, &name));
+    }
+}
+
+fn draw_name(picture: &mut Picture, share: f64, y: f64, (line, name): (usize, &str)) {
+    let (x, colour) = (percent(share), line_colour(line));
+    picture.shape(&html! {
+        rect x=(x) y=(px(y - 5.0)) width="10" height="10" transform="translate(6 0)"
+            fill=(colour) {}
+    });
+    picture.label(Label::new(22.0, y + 4.0, FONT, name).at(share));
 }
 
 #[cfg(test)]
@@ -286,6 +388,7 @@ mod tests {
                 .map(|(x, y)| ChartPoint {
                     x: *x,
                     y: *y,
+                    between: Some((*y * 0.9, *y * 1.1)),
                     title: format!("{x}, {y}"),
                 })
                 .collect(),

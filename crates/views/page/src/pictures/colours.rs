@@ -126,29 +126,51 @@ impl Ramp {
     }
 }
 
-/// The colour of the `index`-th category. From the ninth on, the same colours are lighter, then
-/// darker: there the label says which it is.
-pub(crate) fn category(index: usize) -> Colour {
-    let colour = CATEGORIES[index % CATEGORY_COUNT];
-    match (index / CATEGORY_COUNT) % 4 {
-        0 => colour,
-        1 => colour.towards(WHITE, 0.5),
-        2 => colour.towards(BLACK, 0.4),
-        _ => colour.towards(WHITE, 0.75),
-    }
+/// Paper and ink, light and dark, as in the palette of pages.
+const PAPERS: [(Colour, Colour); 2] = [(WHITE, BLACK), (Colour([0x12, 0x17, 0x1d]), WHITE)];
+/// What WCAG 2.1 asks of shapes against what is around them (success criterion 1.4.11), with some
+/// room for rounding.
+const SHAPE_CONTRAST: f64 = 3.05;
+/// Number of categories that have colours of their own.
+const VARIANTS: usize = 4 * CATEGORY_COUNT;
+
+/// The colour of the `index`-th category, as it is written in CSS: a property of [`palette`]. From
+/// the ninth on, the same colours are nearer to the ink: there the label says which it is.
+pub(crate) fn category(index: usize) -> String {
+    format!("var(--c{})", index % VARIANTS)
 }
 
-/// The categories that are readable as thin lines on white and on black, the most different first.
+/// The categories that differ most, for lines and dots.
 const LINES: [usize; 7] = [0, 5, 2, 1, 3, 4, 7];
 
 /// The colour of the `index`-th line; dashes tell apart those that share one.
-pub(crate) fn line_colour(index: usize) -> Colour {
-    CATEGORIES[LINES[index % LINES.len()]]
+pub(crate) fn line_colour(index: usize) -> String {
+    category(LINES[index % LINES.len()])
+}
+
+/// A category as it is drawn on a paper: at least as far from it as shapes must be.
+fn on_paper(index: usize, (paper, ink): (Colour, Colour)) -> Colour {
+    let own = CATEGORIES[index % CATEGORY_COUNT];
+    let towards_ink = [0.0, 0.3, 0.5, 0.7][(index / CATEGORY_COUNT) % 4];
+    let steps = (0..=20).map(|step| own.towards(ink, f64::from(step) / 20.0));
+    let mut far_enough = steps.filter(|it| it.contrast(paper) >= SHAPE_CONTRAST);
+    far_enough.next().unwrap_or(ink).towards(ink, towards_ink)
+}
+
+/// Returns the colours of categories as custom properties, for the light theme and the dark one.
+pub(crate) fn category_properties() -> [String; 2] {
+    PAPERS.map(|paper| {
+        let properties = (0..VARIANTS).map(|index| {
+            let colour = on_paper(index, paper).hex();
+            format!("--c{index}:{colour};")
+        });
+        properties.collect()
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CATEGORY_COUNT, Ramp, category};
+    use super::{PAPERS, Ramp, VARIANTS, on_paper};
 
     #[test]
     fn the_ink_is_readable_on_every_colour_of_a_ramp() {
@@ -178,12 +200,19 @@ mod tests {
     }
 
     #[test]
-    fn categories_differ_up_to_four_times_their_number() {
-        let mut colours: Vec<String> = (0..4 * CATEGORY_COUNT)
-            .map(|index| category(index).hex())
-            .collect();
-        colours.sort();
-        colours.dedup();
-        assert_eq!(colours.len(), 4 * CATEGORY_COUNT);
+    fn categories_differ_and_are_seen_on_both_papers() {
+        for paper in PAPERS {
+            let colours = (0..VARIANTS).map(|index| on_paper(index, paper));
+            let mut colours: Vec<String> = colours
+                .map(|colour| {
+                    let contrast = colour.contrast(paper.0);
+                    assert!(contrast >= 3.0, "{}: {contrast}", colour.hex());
+                    colour.hex()
+                })
+                .collect();
+            colours.sort();
+            colours.dedup();
+            assert_eq!(colours.len(), VARIANTS);
+        }
     }
 }

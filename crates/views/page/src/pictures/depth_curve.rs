@@ -36,12 +36,11 @@ pub fn depth_curve(result: &LatencyResult) -> Markup {
     html! {
         figure {
             figcaption {
-                "Latency by working set (CPU node to memory node), both axes logarithmic"
+                "Latency by working set (CPU node to memory node), both axes logarithmic; "
+                "the band reaches from the fastest to the slowest window"
                 @if has_marks { "; dashed: sizes of the data caches that the kernel reports" }
             }
-            div.scroll {
-                (picture.markup("Latency in ns against the size of the working set", false))
-            }
+            (picture.markup("Latency in ns against the size of the working set", false))
             @if result.curves.len() > LINES_MAX {
                 p {
                     "Left out of the picture: "
@@ -57,6 +56,7 @@ fn line(curve: &LatencyCurve) -> Line {
     let points = curve.points.iter().map(|point| ChartPoint {
         x: point.bytes as f64,
         y: point.ns,
+        between: Some((point.ns_min, point.ns_max)),
         title: format!(
             "{name}: {} ns in {} (windows {} to {} ns)",
             figure_of_ns(point.ns),

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use model::{ByteSize, NodeId, NodeSet, Residency, counted, node_words};
 use report::figure_of_ns;
 
-use super::colours::{Colour, Ramp};
+use super::colours::{Ramp, category};
 use super::picture::{Anchor, Label, Picture, px, text_width};
 
 /// Maximum number of boxes on either side.
@@ -16,12 +16,13 @@ const HEIGHT: f64 = 280.0;
 /// The least distance from the middle of a box to the next: two lines of text.
 const PITCH: f64 = 36.0;
 const BOX_WIDTH: f64 = 10.0;
-const SPAN: f64 = 170.0;
+const SPAN: f64 = 560.0;
 const FONT: f64 = 12.0;
 
-const LOCAL: Colour = Colour([0x00, 0x9e, 0x73]);
-const REMOTE: Colour = Colour([0xd5, 0x5e, 0x00]);
-const EITHER: Colour = Colour([0x99, 0x99, 0x99]);
+/// Categories of colours: green, orange, grey.
+const LOCAL: usize = 2;
+const REMOTE: usize = 5;
+const EITHER: usize = 7;
 
 /// Who has memory: processes that may use the CPUs of these nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,8 +40,8 @@ impl Owner {
         }
     }
 
-    /// The colour of memory on `node`, and the words for it.
-    fn locality(&self, node: NodeId) -> (Colour, &'static str) {
+    /// The category of memory on `node`, and the words for it.
+    fn locality(&self, node: NodeId) -> (usize, &'static str) {
         let nodes = self.nodes();
         match (nodes.contains(node), nodes.len()) {
             (_, 0) => (EITHER, "CPUs unknown"),
@@ -88,7 +89,7 @@ pub fn flow(residency: &Residency, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -
             ul.key {
                 @for (colour, words) in [(LOCAL, "local"), (REMOTE, "remote"),
                     (EITHER, "local or remote: the processes may run on several nodes")] {
-                    li { i style=(format!("background:{}", colour.hex())) {} (words) }
+                    li { i style=(format!("background:{}", category(colour))) {} (words) }
                 }
                 @if has_ns { li { "where the latency is known: bright is near, dark is far" } }
             }
@@ -245,10 +246,13 @@ fn picture(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -> Picture
         let width = (*bytes as f64 * scale).max(0.5);
         let (start, end) = (left.next(owner, width), right.next(node, width));
         let known = latency(owner, *node, ns);
-        let (colour, words) = owner.locality(*node);
-        let colour = match known {
-            Some(ns) if high > low => Ramp::Sequential.at((high - ns) / (high - low)),
-            _ => colour,
+        let (locality, words) = owner.locality(*node);
+        let (fill, stroke) = match known {
+            Some(ns) if high > low => {
+                let colour = Ramp::Sequential.at((high - ns) / (high - low));
+                (colour.hex(), "var(--muted)".to_owned())
+            }
+            _ => (category(locality), category(locality)),
         };
         let latency = known.map(|ns| format!(", {} ns", figure_of_ns(ns)));
         let title = format!(
@@ -257,21 +261,9 @@ fn picture(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -> Picture
             ByteSize(*bytes),
             latency.unwrap_or_default()
         );
-        let middle = (from + to) / 2.0;
-        let path = format!(
-            "M{} {}C{} {} {} {} {} {}",
-            px(from),
-            px(start),
-            px(middle),
-            px(start),
-            px(middle),
-            px(end),
-            px(to),
-            px(end)
-        );
+        let path = area([(from, start), (to, end)], width);
         picture.shape(&html! {
-            path d=(path) fill="none" stroke=(colour.hex()) stroke-opacity="0.7"
-                stroke-width=(px(width)) { title { (title) } }
+            path d=(path) fill=(fill) fill-opacity="0.55" stroke=(stroke) { title { (title) } }
         });
     }
     draw_boxes(&mut picture, &left.boxes, from - BOX_WIDTH, |owner| {
@@ -284,6 +276,20 @@ fn picture(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -> Picture
         (Anchor::Start, words)
     });
     picture
+}
+
+/// The outline of a flow from one middle to another: its ends are as high as the parts of the boxes
+/// that they touch.
+fn area([(from, start), (to, end)]: [(f64, f64); 2], width: f64) -> String {
+    let middle = px((from + to) / 2.0);
+    let (from, to, half) = (px(from), px(to), width / 2.0);
+    let curve = |from: f64, to: f64, x: &str| {
+        format!("C{middle} {} {middle} {} {x} {}", px(from), px(to), px(to))
+    };
+    let above = curve(start - half, end - half, &to);
+    let below = curve(end + half, start + half, &from);
+    let (left, right) = (px(start - half), px(end + half));
+    format!("M{from} {left}{above}V{right}{below}Z")
 }
 
 fn draw_boxes<K>(

@@ -13,9 +13,9 @@ use super::tree::Tree;
 /// their figures are in the table.
 pub(crate) const FIGURES_MAX: usize = 48;
 /// Side of a cell without a figure.
-const SMALL_CELL: f64 = 12.0;
+const SMALL_CELL: f64 = 14.0;
 /// Font size of headings without figures below them, and the least of all fonts.
-const SMALL_FONT: f64 = 9.5;
+const SMALL_FONT: f64 = 12.0;
 /// Maximum number of dots that mark a hop class.
 pub(crate) const DOTS_MAX: u32 = 5;
 /// Steps of the legend.
@@ -90,10 +90,12 @@ impl HeatMap {
     fn sizes(&self) -> Sizes {
         let count = self.rows.len().max(self.columns.len());
         let has_figures = count <= FIGURES_MAX;
-        let font = match count {
-            0..=8 => 14.0,
-            9..=16 => 11.0,
-            _ => SMALL_FONT,
+        // Few cells are large, and 32 still fit a page of 1100 px.
+        let (font, room) = match count {
+            0..=4 => (20.0, 44.0),
+            5..=8 => (16.0, 28.0),
+            9..=16 => (13.0, 14.0),
+            _ => (SMALL_FONT, 5.0),
         };
         let texts = self.cells.iter().flatten().map(|cell| &cell.figure);
         let widest = texts.map(|text| text_width(text, font)).fold(0.0, f64::max);
@@ -102,12 +104,12 @@ impl HeatMap {
         let heading = heading.fold(0.0, f64::max);
         let (cell_width, cell_height) = if has_figures {
             let dots = if self.has_dots { 7.0 } else { 0.0 };
-            (widest.max(heading) + 8.0, font * 1.7 + dots)
+            (widest.max(heading) + room, font * 1.6 + 0.3 * room + dots)
         } else {
             (SMALL_CELL, SMALL_CELL)
         };
         let tree = |tree: &Option<Tree>| tree.as_ref().map_or(0.0, |_| BREADTH + 8.0);
-        let words = text_width("CPU node", 11.0) + 8.0;
+        let words = text_width("CPU node", SMALL_FONT) + 8.0;
         // Headings of columns without figures are turned.
         let column_heading = if has_figures { font } else { heading };
         Sizes {
@@ -148,7 +150,7 @@ impl HeatMap {
     }
 
     fn draw_headings(&self, picture: &mut Picture, sizes: &Sizes) {
-        let words = |x, y, text| Label::new(x, y, 11.0, text).muted();
+        let words = |x, y, text| Label::new(x, y, SMALL_FONT, text).muted();
         let above = sizes.top - sizes.column_heading_height(self) - 10.0;
         picture.label(words(sizes.left, above, "memory node"));
         let corner = words(sizes.left - 6.0, sizes.top - 6.0, "CPU node");
@@ -186,7 +188,7 @@ impl HeatMap {
             None => format!("url(#{})", self.hatch()),
         };
         picture.shape(&html! {
-            rect class="cell" x=(px(x)) y=(px(y)) width=(px(sizes.cell_width))
+            rect.cell.heat x=(px(x)) y=(px(y)) width=(px(sizes.cell_width))
                 height=(px(sizes.cell_height)) fill=(fill) {
                 title { (cell.title) }
             }
@@ -197,7 +199,8 @@ impl HeatMap {
         let ink = colour.ink().hex();
         let dots = cell.dots.min(DOTS_MAX);
         let middle = x + sizes.cell_width / 2.0;
-        let baseline = y + sizes.font * 1.2;
+        let dots_height = if dots > 0 { 7.0 } else { 0.0 };
+        let baseline = y + (sizes.cell_height - dots_height) / 2.0 + sizes.font * 0.36;
         let figure = Label::new(middle, baseline, sizes.font, &cell.figure);
         picture.label(figure.anchored(Anchor::Middle).inked(ink.clone()));
         for dot in 0..dots {
@@ -229,7 +232,7 @@ impl HeatMap {
                 continue;
             }
             let x = left + LEGEND_WIDTH * index as f64 / 2.0;
-            let label = Label::new(x, y + 26.0, 11.0, text);
+            let label = Label::new(x, y + 26.0, SMALL_FONT, text);
             picture.label(label.anchored(anchor));
         }
         y += 42.0;
@@ -242,7 +245,7 @@ impl HeatMap {
             notes.push(self.tree_words.to_owned());
         }
         for note in notes {
-            picture.label(Label::new(left, y, 11.0, note).muted());
+            picture.label(Label::new(left, y, SMALL_FONT, note).muted());
             y += 16.0;
         }
         let has_unknown = self.cells.iter().flatten().any(|cell| cell.share.is_none());
@@ -251,7 +254,7 @@ impl HeatMap {
                 rect class="frame" x=(px(left)) y=(px(y - 10.0)) width="18" height="12"
                     style=(format!("fill:url(#{})", self.hatch())) {}
             });
-            picture.label(Label::new(left + 24.0, y, 11.0, "unknown").muted());
+            picture.label(Label::new(left + 24.0, y, SMALL_FONT, "unknown").muted());
         }
     }
 }
@@ -307,10 +310,10 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_at_least_9_px_and_present_once_in_every_known_cell() {
+    fn figures_are_at_least_12_px_and_present_once_in_every_known_cell() {
         let map = map(32, "248");
         let picture = map.picture();
-        assert!(picture.labels.iter().all(|label| label.size >= 9.0));
+        assert!(picture.labels.iter().all(|label| label.size >= 12.0));
         let known = map.cells.iter().flatten();
         let known = known.filter(|cell| cell.share.is_some()).count();
         let figures = picture.labels.iter().filter(|label| label.text == "248");

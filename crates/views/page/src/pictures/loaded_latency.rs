@@ -55,9 +55,7 @@ pub fn loaded_latency(ladders: &[LoadLadder], operating: &[OperatingPoint]) -> M
                     "access takes so long beside such a load"
                 }
             }
-            div.scroll {
-                (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
-            }
+            (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
             @if ladders.len() > LINES_MAX {
                 p {
                     "Left out of the picture: "
@@ -79,6 +77,7 @@ fn line(ladder: &LoadLadder) -> Line {
     let point = |bytes_per_s: f64, ns: f64| ChartPoint {
         x: bytes_per_s / 1e9,
         y: ns,
+        between: None,
         title: format!("{pair}: {}", words(bytes_per_s, ns)),
     };
     let points = ladder.points.iter();

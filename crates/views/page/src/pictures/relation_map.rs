@@ -4,7 +4,9 @@ use maud::{Markup, html};
 use model::{NodeId, RelationResidency, Relations, counted};
 use report::plain;
 
-use super::squares::{NodeColours, Strip, draw, key, pieces, square_bytes, square_words};
+use super::squares::{
+    COLUMNS, Drawing, NodeColours, Strip, draw, key, pieces, square_bytes, square_words,
+};
 
 /// Maximum number of relations that are drawn.
 const RELATIONS_MAX: usize = 24;
@@ -31,6 +33,12 @@ pub fn relation_map(relations: &Relations, memory_nodes: impl Iterator<Item = No
     let found = strips.iter().flat_map(|strip| &strip.pieces);
     let colours = NodeColours::of(found.filter_map(|(node, _)| *node).chain(memory_nodes));
     let square = square_bytes(strips.iter());
+    let drawing = Drawing {
+        square,
+        columns: COLUMNS,
+        colours: &colours,
+        id: "relations",
+    };
     html! {
         figure {
             figcaption {
@@ -39,7 +47,7 @@ pub fn relation_map(relations: &Relations, memory_nodes: impl Iterator<Item = No
                 "not shown: each node's are drawn together."
             }
             div.scroll {
-                (draw(&strips, square, &colours, "relations")
+                (draw(&strips, drawing)
                     .markup("Shared buffers by table and index as squares by node", true))
             }
             (key(&strips, &colours))

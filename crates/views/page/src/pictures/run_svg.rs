@@ -3,10 +3,12 @@
 use maud::{Markup, PreEscaped, html};
 use report::{RunView, plain};
 
-use super::picture::{Label, PALETTE, PICTURE_STYLE, Picture, px, text_width};
+use super::picture::{Label, PICTURE_STYLE, Picture, palette, px, text_width};
 use super::trial_dots::bare_trial_dots;
 
 const MARGIN: f64 = 16.0;
+/// Width of what is drawn.
+const WIDTH: f64 = 760.0;
 /// Font sizes of the question, and of other lines.
 const LARGE: f64 = 16.0;
 const SMALL: f64 = 13.0;
@@ -17,7 +19,7 @@ const TEXT_MAX: usize = 1000;
 /// where there is nothing to draw: a run without figures, or of an emulated machine.
 pub fn run_svg(view: &RunView) -> Option<String> {
     let inner = bare_trial_dots(view)?;
-    let width = inner.width.ceil() + 4.0;
+    let width = WIDTH;
     let mut words = Picture::default();
     let mut bottom = 0.0;
     push(&mut words, &mut bottom, width, LARGE, &view.question, false);
@@ -33,7 +35,7 @@ pub fn run_svg(view: &RunView) -> Option<String> {
     bottom = top + inner.height.ceil() + 8.0;
     push(&mut words, &mut bottom, width, SMALL, &view.which, true);
     push(&mut words, &mut bottom, width, SMALL, &view.machine, true);
-    Some(standalone(&words, &inner, top, [width, bottom]))
+    Some(standalone(&words, &inner, top, bottom))
 }
 
 /// Adds a text below what is there, in as many lines as it needs.
@@ -76,17 +78,17 @@ fn wrapped(text: &str, width: f64, size: f64) -> Vec<String> {
 }
 
 /// The file: its colours follow the reader's choice of light or dark, on paper of its own.
-fn standalone(words: &Picture, inner: &Picture, top: f64, [width, bottom]: [f64; 2]) -> String {
-    let (width, height) = (width + 2.0 * MARGIN, bottom + 2.0 * MARGIN);
-    let (width, height) = (px(width.ceil()), px(height.ceil()));
+fn standalone(words: &Picture, inner: &Picture, top: f64, bottom: f64) -> String {
+    let (width, height) = (WIDTH + 2.0 * MARGIN, bottom + 2.0 * MARGIN);
+    let (width, height) = (px(width), px(height.ceil()));
     let at = |top: f64| format!("translate({} {})", px(MARGIN), px(MARGIN + top));
     let file: Markup = html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
             viewBox=(format!("0 0 {width} {height}")) {
-            style { (PreEscaped(PALETTE)) (PreEscaped(PICTURE_STYLE)) }
+            style { (PreEscaped(palette())) (PreEscaped(PICTURE_STYLE)) }
             rect width="100%" height="100%" rx="6" style="fill:var(--paper)" {}
             g transform=(at(0.0)) { (words.markup("What was asked, and what follows", true)) }
-            g transform=(at(top)) { (inner.markup("Every trial of each case", true)) }
+            g transform=(at(top)) { (inner.nested("Every trial of each case", WIDTH)) }
         }
     };
     // What XML 1.0 does not allow (section 2.2); control characters are visible already.

@@ -12,10 +12,11 @@ use super::picture::{Label, Picture, px};
 const SQUARE_BYTES: u128 = 2 << 20;
 /// Maximum number of squares of one piece of memory.
 const SQUARES_MAX: u128 = 4096;
-/// Squares in one row.
-const COLUMNS: usize = 64;
+/// Squares in one row of a picture as wide as a page, and of one of two side by side.
+pub(crate) const COLUMNS: usize = 128;
+pub(crate) const COLUMNS_OF_TWO: usize = 56;
 /// Side of a square with its gap.
-const SIDE: f64 = 6.0;
+const SIDE: f64 = 7.0;
 /// Maximum number of nodes with a colour.
 pub(crate) const NODES_MAX: usize = 64;
 /// Maximum number of pieces in one strip's memory, and of strips in a picture.
@@ -53,7 +54,7 @@ impl NodeColours {
     /// The colour of a node; `None` for the unknown one and for nodes beyond the maximum.
     pub(crate) fn of_node(&self, node: Option<NodeId>) -> Option<String> {
         let index = self.nodes.binary_search(&node?).ok()?;
-        Some(category(index).hex())
+        Some(category(index))
     }
 }
 
@@ -97,8 +98,21 @@ fn counts(pieces: &Pieces, square: u128) -> Vec<usize> {
         .collect()
 }
 
+/// How strips are drawn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Drawing<'c> {
+    /// The memory of one square, bytes.
+    pub(crate) square: u128,
+    /// Squares in one row.
+    pub(crate) columns: usize,
+    pub(crate) colours: &'c NodeColours,
+    /// A word for its patterns, unique on the page.
+    pub(crate) id: &'static str,
+}
+
 /// Draws strips one below the other.
-pub(crate) fn draw(strips: &[Strip], square: u128, colours: &NodeColours, id: &str) -> Picture {
+pub(crate) fn draw(strips: &[Strip], drawing: Drawing<'_>) -> Picture {
+    let id = drawing.id;
     let mut picture = Picture::default();
     picture.shape(&html! {
         defs {
@@ -108,20 +122,19 @@ pub(crate) fn draw(strips: &[Strip], square: u128, colours: &NodeColours, id: &s
     });
     let mut top = 0.0;
     for strip in strips.iter().take(STRIPS_MAX) {
-        top = draw_strip(&mut picture, strip, square, colours, id, top);
+        top = draw_strip(&mut picture, strip, drawing, top);
     }
     picture
 }
 
 /// Draws one strip and returns where the next begins.
-fn draw_strip(
-    picture: &mut Picture,
-    strip: &Strip,
-    square: u128,
-    colours: &NodeColours,
-    id: &str,
-    top: f64,
-) -> f64 {
+fn draw_strip(picture: &mut Picture, strip: &Strip, drawing: Drawing<'_>, top: f64) -> f64 {
+    let Drawing {
+        square,
+        columns,
+        colours,
+        id,
+    } = drawing;
     picture.label(Label::new(0.0, top + FONT, FONT, &strip.name));
     let top = top + FONT + 6.0;
     let mut start = 0;
@@ -138,27 +151,27 @@ fn draw_strip(
         };
         let size = ByteSize(*bytes);
         picture.shape(&html! {
-            path d=(runs(start, count, top)) fill=(fill) {
+            path d=(runs(start, count, columns, top)) fill=(fill) {
                 title { (&name) ": " (size) }
             }
         });
-        let row = start / COLUMNS;
+        let row = start / columns;
         match names.last_mut() {
             Some((last, names)) if *last == row => names.push_str(&format!(", {id}")),
             _ => names.push((row, name)),
         }
         start += count;
     }
-    let names_end = draw_names(picture, &names, top);
-    let rows = start.div_ceil(COLUMNS);
+    let names_end = draw_names(picture, &names, columns, top);
+    let rows = start.div_ceil(columns);
     let height = rows as f64 * SIDE;
-    picture.shape(&grid(rows, top));
-    picture.reach(COLUMNS as f64 * SIDE, top + height);
+    picture.shape(&grid(rows, columns, top));
+    picture.reach(columns as f64 * SIDE, top + height);
     (top + height).max(names_end) + 12.0
 }
 
 /// Writes the names of nodes right of their squares, and returns where they end.
-fn draw_names(picture: &mut Picture, names: &[(usize, String)], top: f64) -> f64 {
+fn draw_names(picture: &mut Picture, names: &[(usize, String)], columns: usize, top: f64) -> f64 {
     let mut free_from = top;
     for (row, name) in names {
         let row = top + *row as f64 * SIDE;
@@ -169,22 +182,22 @@ fn draw_names(picture: &mut Picture, names: &[(usize, String)], top: f64) -> f64
             if text.len() < name.len() {
                 text.push('…');
             }
-            let label = Label::new(COLUMNS as f64 * SIDE + 6.0, y + 8.0, 10.0, text);
+            let label = Label::new(columns as f64 * SIDE + 6.0, y + 8.0, FONT, text);
             picture.label(label.muted());
-            free_from = y + 11.0;
+            free_from = y + FONT + 1.0;
         }
     }
     free_from
 }
 
 /// The outline of `count` squares from the `start`-th on, row by row.
-fn runs(start: usize, count: usize, top: f64) -> String {
+fn runs(start: usize, count: usize, columns: usize, top: f64) -> String {
     let mut path = String::new();
     let (mut at, end) = (start, start + count);
     while at < end {
-        let column = at % COLUMNS;
-        let length = (COLUMNS - column).min(end - at);
-        let (x, y) = (column as f64 * SIDE, top + (at / COLUMNS) as f64 * SIDE);
+        let column = at % columns;
+        let length = (columns - column).min(end - at);
+        let (x, y) = (column as f64 * SIDE, top + (at / columns) as f64 * SIDE);
         let width = length as f64 * SIDE;
         let step = format!("M{} {}h{}v{SIDE}h-{}z", px(x), px(y), px(width), px(width));
         path.push_str(&step);
@@ -194,10 +207,10 @@ fn runs(start: usize, count: usize, top: f64) -> String {
 }
 
 /// The gaps between squares.
-fn grid(rows: usize, top: f64) -> Markup {
-    let (width, height) = (COLUMNS as f64 * SIDE, rows as f64 * SIDE);
+fn grid(rows: usize, columns: usize, top: f64) -> Markup {
+    let (width, height) = (columns as f64 * SIDE, rows as f64 * SIDE);
     let mut path = String::new();
-    for column in 0..=COLUMNS {
+    for column in 0..=columns {
         let x = column as f64 * SIDE;
         path.push_str(&format!("M{} {}v{}", px(x), px(top), px(height)));
     }
@@ -273,7 +286,15 @@ mod tests {
         let many: Vec<(u32, u64)> = (0..300).map(|node| (node, 5 << 20)).collect();
         let strips = [strip(&many), strip(&[(0, 1 << 30), (3, 1 << 30)])];
         let colours = NodeColours::of((0..300).map(NodeId));
-        let picture = draw(&strips, square_bytes(strips.iter()), &colours, "test");
+        let picture = draw(
+            &strips,
+            Drawing {
+                square: square_bytes(strips.iter()),
+                columns: COLUMNS,
+                colours: &colours,
+                id: "test",
+            },
+        );
         check_labels(&picture);
         assert_eq!(colours.of_node(Some(NodeId(299))), None);
         assert!(
@@ -285,6 +306,6 @@ mod tests {
 
     #[test]
     fn a_run_over_the_end_of_a_row_goes_on_in_the_next() {
-        assert_eq!(runs(63, 2, 0.0), "M378 0h6v6h-6zM0 6h6v6h-6z");
+        assert_eq!(runs(63, 2, 64, 0.0), "M441 0h7v7h-7zM0 7h7v7h-7z");
     }
 }

@@ -5,18 +5,16 @@ use model::counted;
 use report::{CaseView, ComparisonView, RunView};
 
 use super::colours::category;
-use super::picture::{Anchor, Label, Picture, px};
+use super::picture::{Anchor, Label, NARROW, Picture, percent, px, text_width};
 use super::trial_dots::SIDES;
 
-const WIDTH: f64 = 640.0;
-const LEFT: f64 = 12.0;
 const ROW: f64 = 46.0;
 const FONT: f64 = 13.0;
+/// Room for the sum of a row beside its name.
+const SUM: f64 = 96.0;
 /// Maximum number of cases, and of parts of the key.
 const CASES_MAX: usize = 64;
 const PARTS_MAX: usize = 12;
-/// Maximum number of characters of a name.
-const NAME_MAX: usize = 60;
 
 /// A case to draw, with its run in a comparison.
 type Row<'v> = (&'v CaseView, Option<&'static str>);
@@ -54,11 +52,11 @@ fn figure(mut cases: Vec<Row<'_>>) -> Markup {
                 "DB time per logical read, in ns, by what it went to: the shorter a bar, the "
                 "cheaper a read."
             }
-            div.scroll { (picture(&cases, &names).markup("DB time per logical read", false)) }
+            (picture(&cases, &names).markup("DB time per logical read", false))
             ul.key {
                 @for (index, name) in names.iter().enumerate() {
                     li {
-                        i style=(format!("background:{}", category(index).hex())) {}
+                        i style=(format!("background:{}", category(index))) {}
                         (report::plain(name))
                     }
                 }
@@ -91,37 +89,31 @@ fn picture(cases: &[Row<'_>], names: &[String]) -> Picture {
         .iter()
         .map(|(case, _)| total(case))
         .fold(0.0, f64::max);
-    let mut picture = Picture::default();
-    picture.reach(WIDTH, ROW * cases.len().min(CASES_MAX) as f64);
+    let mut picture = Picture::fluid();
+    picture.reach(0.0, ROW * cases.len().min(CASES_MAX) as f64);
+    let room = ((NARROW - SUM) / text_width("m", FONT)) as usize;
     for (row, (case, side)) in cases.iter().take(CASES_MAX).enumerate() {
         let top = row as f64 * ROW;
         let name = report::plain(&case.name);
-        let name: String = name.chars().take(NAME_MAX).collect();
         let name = match side {
             Some(side) => format!("{side}: {name}"),
             None => name,
         };
-        let name = Label::new(LEFT, top + 16.0, FONT, name);
-        let sum = Label::new(
-            WIDTH - 4.0,
-            top + 16.0,
-            FONT,
-            format!("{:.1} ns", total(case)),
-        );
-        let sum = sum.anchored(Anchor::End).muted();
-        let has_room = name.bounds()[2] + 8.0 < sum.bounds()[0];
-        picture.label(name);
-        if has_room {
-            picture.label(sum);
+        let name: String = name.chars().take(room).collect();
+        picture.label(Label::new(0.0, top + 16.0, FONT, name).strong());
+        let sum = format!("{:.1} ns", total(case));
+        if text_width(&sum, FONT) < SUM {
+            let sum = Label::new(0.0, top + 16.0, FONT, sum).at(1.0);
+            picture.label(sum.anchored(Anchor::End));
         }
-        let mut left = LEFT;
+        let mut left = 0.0;
         for part in &case.time {
             let index = names.iter().position(|name| *name == part.name);
             let index = index.unwrap_or(names.len() - 1);
-            let width = (part.ns_per_read / longest * (WIDTH - LEFT - 4.0)).max(0.0);
+            let width = (part.ns_per_read / longest).max(0.0);
             picture.shape(&html! {
-                rect.cell x=(px(left)) y=(px(top + 22.0)) width=(px(width)) height="16"
-                    fill=(category(index).hex()) {
+                rect.cell x=(percent(left)) y=(px(top + 22.0)) width=(percent(width)) height="16"
+                    fill=(category(index)) {
                     title {
                         (report::plain(&case.name)) ": " (report::plain(&part.name)) " "
                         (part.shown) " per logical read"
@@ -147,7 +139,7 @@ mod tests {
         let html = time_bars(&view()).0;
         assert_eq!(html.matches("<rect").count(), 4, "{html}");
         assert_eq!(html.matches("DB CPU</li>").count(), 1, "{html}");
-        let blue = format!("fill=\"{}\"", category(0).hex());
+        let blue = format!("fill=\"{}\"", category(0));
         assert_eq!(html.matches(&blue).count(), 2, "{html}");
     }
 

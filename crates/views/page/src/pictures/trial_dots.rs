@@ -5,18 +5,20 @@ use model::counted;
 use report::{CaseView, ComparisonView, RunView, TrialView, Validity};
 
 use super::colours::line_colour;
-use super::picture::{Anchor, Label, Picture, px};
+use super::picture::{Anchor, Label, NARROW, Picture, percent, px, text_width};
 
-const WIDTH: f64 = 640.0;
-const LEFT: f64 = 12.0;
-const ROW: f64 = 52.0;
+/// The plot from left to right, as shares of the picture's width: a dot at its end is not cut off.
+const START: f64 = 0.02;
+const END: f64 = 0.98;
 const FONT: f64 = 13.0;
+/// Heights: of a line of text, of dots and bar, of the windows below them.
+const LINE: f64 = 18.0;
+const DOTS: f64 = 18.0;
+const WINDOWS: f64 = 20.0;
 /// Maximum number of cases, of trials of one, and of windows of one trial.
 const CASES_MAX: usize = 64;
 const TRIALS_MAX: usize = 500;
 const WINDOWS_MAX: usize = 100;
-/// Maximum number of characters of a name.
-const NAME_MAX: usize = 60;
 /// What the runs of a comparison are called.
 pub(crate) const SIDES: [&str; 2] = ["first", "second"];
 
@@ -56,9 +58,10 @@ impl Reach {
         (reach.low.is_finite() && reach.high.is_finite()).then_some(reach)
     }
 
+    /// Where a figure is, as a share of the picture's width.
     fn x(self, value: f64) -> f64 {
         let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
-        LEFT + share * (WIDTH - 2.0 * LEFT)
+        START + share * (END - START)
     }
 
     /// About five figures at even steps.
@@ -139,7 +142,7 @@ fn figure(rows: &[Row<'_>], unit: &str, confidence: &str) -> Markup {
                     "does not; the line is the " (middle) ", the bar its " (confidence)
                     " interval, the small dots are single windows."
                 }
-                div.scroll { (picture.markup("Every trial of each case", false)) }
+                (picture.markup("Every trial of each case", false))
                 @if rows.len() > CASES_MAX {
                     p { "Left out: " (counted(rows.len() - CASES_MAX, "more case")) "." }
                 }
@@ -148,86 +151,193 @@ fn figure(rows: &[Row<'_>], unit: &str, confidence: &str) -> Markup {
     }
 }
 
-fn picture(rows: &[Row<'_>], unit: &str) -> Option<Picture> {
-    let rows = &rows[..rows.len().min(CASES_MAX)];
-    let cases: Vec<&CaseView> = rows.iter().map(|row| row.case).collect();
-    let reach = Reach::of(&cases)?;
-    let mut picture = Picture::default();
-    let bottom = ROW * rows.len() as f64 + 8.0;
-    picture.reach(WIDTH, bottom);
-    for tick in reach.ticks() {
-        let x = px(reach.x(tick));
-        picture.path(&format!("M{x} 4V{}", px(bottom)), "thin");
-        let label = Label::new(
-            reach.x(tick),
-            bottom + FONT + 2.0,
-            FONT - 1.0,
-            tick_text(tick),
-        );
-        let [left, _, right, _] = label.clone().anchored(Anchor::Middle).bounds();
-        let is_free = picture
-            .labels
-            .last()
-            .is_none_or(|it| it.bounds()[2] + 6.0 < left);
-        if is_free && left >= 0.0 && right <= WIDTH {
-            picture.label(label.anchored(Anchor::Middle));
+/// What stands above the dots of a row, and where the parts of the row are below its top.
+struct Layout {
+    names: Vec<String>,
+    figures: Vec<String>,
+    /// Whether figures have lines of their own.
+    is_stacked: bool,
+    has_windows: bool,
+}
+
+impl Layout {
+    fn of(rows: &[Row<'_>]) -> Self {
+        let names: Vec<String> = rows.iter().map(name).collect();
+        let figures: Vec<String> = rows.iter().map(figures).collect();
+        let width = |text: &String| text_width(text, FONT);
+        let mut both = names.iter().zip(&figures);
+        let is_stacked = both.any(|(name, text)| width(name) + width(text) + 12.0 > NARROW);
+        let mut cases = rows.iter().map(|row| row.case);
+        Layout {
+            is_stacked,
+            has_windows: cases.any(|it| it.trials.iter().any(|it| !it.windows.is_empty())),
+            names,
+            figures,
         }
     }
-    let unit = report::plain(unit);
-    let of_axis = Label::new(LEFT, bottom + 2.4 * FONT, FONT, unit.clone());
-    picture.label(of_axis.muted());
-    for (index, row) in rows.iter().enumerate() {
-        draw(&mut picture, reach, row, (index as f64 * ROW, &unit));
-    }
-    Some(picture)
-}
 
-/// A tick without more digits than it needs.
-fn tick_text(tick: f64) -> String {
-    let text = report::decimals(tick, 6);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    fn middle(&self) -> f64 {
+        let lines = if self.is_stacked { 2.0 } else { 1.0 };
+        lines * LINE + DOTS / 2.0 + 4.0
+    }
+
+    fn row(&self) -> f64 {
+        self.middle() + DOTS / 2.0 + if self.has_windows { WINDOWS } else { 8.0 }
     }
 }
 
-fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, (top, unit): (f64, &str)) {
-    let case = row.case;
-    let (middle, colour) = (top + 32.0, line_colour(row.colour).hex());
-    let name = report::plain(&case.name);
-    let name: String = name.chars().take(NAME_MAX).collect();
+/// The name of a case, as far as the narrowest picture has room for it.
+fn name(row: &Row<'_>) -> String {
+    let name = report::plain(&row.case.name);
     let name = match row.side {
         Some(side) => format!("{side}: {name}"),
         None => name,
     };
-    let [_, _, right, _] = {
-        let label = Label::new(LEFT, top + 16.0, FONT, name);
-        let bounds = label.bounds();
-        picture.label(label);
-        bounds
-    };
-    let figures = Label::new(right + 10.0, top + 16.0, FONT, case.median.clone());
-    if figures.bounds()[2] <= WIDTH {
-        picture.label(figures.muted());
+    let room = (NARROW / text_width("m", FONT)) as usize;
+    match name.chars().count() > room {
+        true => name.chars().take(room - 1).chain(['…']).collect(),
+        false => name,
     }
+}
+
+/// The figure of a case, and its ratio to the baseline where that is of the same run.
+fn figures(row: &Row<'_>) -> String {
+    let median = row.case.median.clone();
+    let both = match row.case.ratio.as_str() {
+        _ if row.side.is_some() => median.clone(),
+        _ if row.case.verdict == BASELINE => format!("{median}, {BASELINE}"),
+        ratio if ratio.len() > 1 => format!("{median}, × {ratio}"),
+        _ => median.clone(),
+    };
+    let fits = |text: &String| text_width(text, FONT) <= NARROW;
+    let shown = [both, median].into_iter().find(fits);
+    shown.unwrap_or_default()
+}
+
+/// What the table says of the baseline.
+const BASELINE: &str = "baseline";
+
+fn picture(rows: &[Row<'_>], unit: &str) -> Option<Picture> {
+    let rows = &rows[..rows.len().min(CASES_MAX)];
+    let cases: Vec<&CaseView> = rows.iter().map(|row| row.case).collect();
+    let reach = Reach::of(&cases)?;
+    let layout = Layout::of(rows);
+    let mut picture = Picture::fluid();
+    let bottom = layout.row() * rows.len() as f64;
+    picture.reach(0.0, bottom);
+    draw_axis(&mut picture, reach, bottom, unit);
+    // The baselines of two runs are two lines, of which none is for all rows.
+    let is_one_run = rows.iter().all(|row| row.side.is_none());
+    let mut baselines = cases
+        .iter()
+        .filter(|it| is_one_run && it.verdict == BASELINE);
+    if let Some(median) = baselines.next().and_then(|case| case.median_value) {
+        draw_line(&mut picture, reach.x(median), (0.0, bottom), "mark");
+    }
+    let unit = report::plain(unit);
+    for (index, row) in rows.iter().enumerate() {
+        let top = index as f64 * layout.row();
+        let name = Label::new(0.0, top + LINE - 5.0, FONT, &layout.names[index]);
+        picture.label(name.strong());
+        let figures = Label::new(0.0, top + LINE - 5.0, FONT, &layout.figures[index]);
+        picture.label(match layout.is_stacked {
+            true => Label {
+                y: top + 2.0 * LINE - 5.0,
+                ..figures
+            },
+            false => figures.at(1.0).anchored(Anchor::End),
+        });
+        draw(&mut picture, reach, row, (top + layout.middle(), &unit));
+    }
+    Some(picture)
+}
+
+/// Draws the ticks, and says where the axis begins if that is not at 0.
+fn draw_axis(picture: &mut Picture, reach: Reach, bottom: f64, unit: &str) {
+    let baseline = bottom + FONT + 4.0;
+    for tick in reach.ticks() {
+        let x = reach.x(tick);
+        let class = if tick == 0.0 { "frame" } else { "thin" };
+        draw_line(picture, x, (0.0, bottom + 4.0), class);
+        let label = Label::new(0.0, baseline, FONT - 1.0, tick_text(tick));
+        let label = label.at(x).anchored(Anchor::Middle);
+        let [left, _, right, _] = label.bounds_within(NARROW);
+        let before = picture.labels.last();
+        let is_free = before.is_none_or(|it| it.bounds_within(NARROW)[2] + 6.0 < left);
+        if is_free && left >= 0.0 && right <= NARROW {
+            picture.label(label);
+        }
+    }
+    let y = px(bottom);
+    picture.shape(&html! {
+        line class="frame" x1=(percent(START)) x2=(percent(END)) y1=(y) y2=(y) {}
+    });
+    let mut words = report::plain(unit);
+    if reach.low > 0.0 {
+        // Two strokes across the axis: what is left of them is missing.
+        let (above, below) = (px(bottom - 6.0), px(bottom + 6.0));
+        picture.shape(&html! {
+            @for (from, to) in [("0.4%", "1.2%"), ("1.2%", "2%")] {
+                line class="line" x1=(from) y1=(below) x2=(to) y2=(above) {}
+            }
+        });
+        words.push_str(" (the axis does not begin at 0)");
+    }
+    let room = (NARROW / text_width("m", FONT)) as usize;
+    let words: String = words.chars().take(room).collect();
+    picture.label(Label::new(0.0, baseline + LINE, FONT, words).muted());
+}
+
+/// Draws a vertical line.
+fn draw_line(picture: &mut Picture, share: f64, (top, bottom): (f64, f64), class: &str) {
+    let x = percent(share);
+    picture.shape(&html! {
+        line class=(class) x1=(x) x2=(x) y1=(px(top)) y2=(px(bottom)) {}
+    });
+}
+
+/// A tick without more digits than it needs.
+fn tick_text(tick: f64) -> String {
+    let (value, prefix) = match tick.abs() {
+        it if it >= 1e9 => (tick / 1e9, " G"),
+        it if it >= 1e6 => (tick / 1e6, " M"),
+        it if it >= 1e4 => (tick / 1e3, " k"),
+        _ => (tick, ""),
+    };
+    let text = report::decimals(value, 6);
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    };
+    text + prefix
+}
+
+fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, (middle, unit): (f64, &str)) {
+    let (case, colour) = (row.case, line_colour(row.colour));
     if let Some((low, high)) = case.interval_values {
         let (left, right) = (reach.x(low), reach.x(high));
         picture.shape(&html! {
-            rect x=(px(left)) y=(px(middle - 7.0)) width=(px((right - left).max(1.0)))
-                height="14" fill=(colour) fill-opacity="0.22" {
+            rect x=(percent(left)) y=(px(middle - 8.0)) width=(percent((right - left).max(0.001)))
+                height="16" fill=(colour) fill-opacity="0.22" stroke=(colour) {
                 title { (report::plain(&case.name)) ": " (case.interval) " " (unit) }
             }
         });
     }
+    draw_windows(picture, reach, case, middle + DOTS / 2.0 + 6.0);
     for trial in case.trials.iter().take(TRIALS_MAX) {
-        let said = said(trial, unit);
-        draw_trial(picture, reach, trial, (middle, &colour, &said));
+        let Some(value) = trial.value else { continue };
+        let counts = trial.validity == Validity::Valid;
+        let fill = if counts { &colour } else { "none" };
+        picture.shape(&html! {
+            circle cx=(percent(reach.x(value))) cy=(px(middle)) r="4" fill=(fill) stroke=(colour)
+                stroke-width="1.2" fill-opacity="0.75" { title { (said(trial, unit)) } }
+        });
     }
     if let Some(median) = case.median_value {
-        let x = px(reach.x(median));
+        let x = percent(reach.x(median));
         picture.shape(&html! {
-            path.line d=(format!("M{x} {}V{}", px(middle - 9.0), px(middle + 9.0)))
-                style="stroke-width:2" {
+            line.line x1=(x) x2=(x) y1=(px(middle - 10.0)) y2=(px(middle + 10.0))
+                style="stroke-width:2.5" {
                 title {
                     (report::plain(&case.name)) ": " (case.middle) " " (case.median) " " (unit)
                 }
@@ -236,26 +346,27 @@ fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, (top, unit): (f64, &
     }
 }
 
-fn draw_trial(
-    picture: &mut Picture,
-    reach: Reach,
-    trial: &TrialView,
-    (middle, colour, said): (f64, &str, &str),
-) {
-    for window in trial.windows.iter().take(WINDOWS_MAX) {
-        // A window may be far off: those outside the axis are at its end.
-        picture.shape(&html! {
-            circle cx=(px(reach.x(*window))) cy=(px(middle + 12.0)) r="1.3" class="muted"
-                fill-opacity="0.5" {}
-        });
+/// Draws the single windows of all trials; those outside the axis are counted at its ends.
+fn draw_windows(picture: &mut Picture, reach: Reach, case: &CaseView, y: f64) {
+    let trials = case.trials.iter().take(TRIALS_MAX);
+    let windows = trials.flat_map(|trial| trial.windows.iter().take(WINDOWS_MAX));
+    let (mut below, mut above) = (0, 0);
+    for window in windows {
+        match *window {
+            it if it < reach.low => below += 1,
+            it if it > reach.high => above += 1,
+            it => picture.shape(&html! {
+                circle cx=(percent(reach.x(it))) cy=(px(y)) r="1.5" class="muted" {}
+            }),
+        }
     }
-    let Some(value) = trial.value else { return };
-    let counts = trial.validity == Validity::Valid;
-    let fill = if counts { colour } else { "none" };
-    picture.shape(&html! {
-        circle cx=(px(reach.x(value))) cy=(px(middle)) r="3.6" fill=(fill) stroke=(colour)
-            stroke-width="1.2" fill-opacity="0.75" { title { (said) } }
-    });
+    let label = |text: String| Label::new(0.0, y + 4.0, 12.0, text).muted();
+    if below > 0 {
+        picture.label(label(format!("◂ {below}")));
+    }
+    if above > 0 {
+        picture.label(label(format!("{above} ▸")).at(1.0).anchored(Anchor::End));
+    }
 }
 
 /// All that is known of a trial, shown on hover.
@@ -315,7 +426,7 @@ mod tests {
                 check_labels(&picture);
                 let svg = picture.markup("trials", false).0;
                 // Names may be such words; lengths stand in attributes, where a name is escaped.
-                for length in ["=\"NaN", "=\"inf", "=\"-inf", "=\"MNaN", "=\"Minf", "=\"M-inf"] {
+                for length in ["=\"NaN", "=\"inf", "=\"-inf"] {
                     prop_assert!(!svg.contains(length), "{length} in {svg}");
                 }
             }

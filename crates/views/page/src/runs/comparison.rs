@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use report::{ComparedRun, ComparisonView, PairView, plain};
 
 use super::page::{LINES_MAX, lines};
-use crate::documents::{framed, table};
+use crate::documents::{Content, Top, framed, table};
 use crate::pictures::{compared_time_bars, compared_trial_dots};
 
 /// What the runs are called.
@@ -13,33 +13,49 @@ const SIDES: [&str; 2] = ["first", "second"];
 /// Returns the page of a comparison: one HTML file that needs no other and no script.
 pub fn comparison_page(view: &ComparisonView) -> String {
     let [first, second] = &view.runs;
-    let title = format!("{} compared with {}", plain(&second.id), plain(&first.id));
-    framed(&title, "numalab.compare/1", &content(view))
+    let title = match first.question == second.question {
+        true => plain(&first.question),
+        false => format!("{} compared with {}", plain(&second.id), plain(&first.id)),
+    };
+    let both = |of: fn(&ComparedRun) -> Option<&str>| match (of(first), of(second)) {
+        (one, other) if one == other => one.map(str::to_owned),
+        (one, other) => {
+            let or_unknown = |it: Option<&str>| it.unwrap_or("unknown").to_owned();
+            Some(format!("{}, then {}", or_unknown(one), or_unknown(other)))
+        }
+    };
+    let confidence = view.confidence.as_ref();
+    let top = Top {
+        answer: view.answer.clone(),
+        host: both(|it| it.host.as_deref()),
+        at: both(|it| Some(&it.started)),
+        target: Some(format!("{} (first), {} (second)", first.id, second.id)),
+        sureness: confidence.map(|it| format!("{it} intervals of the ratios")),
+        machine: None,
+        warnings: view.warnings.clone(),
+    };
+    let body = body(view);
+    framed(&title, "numalab.compare/1", &Content { top, body })
 }
 
-fn content(view: &ComparisonView) -> Markup {
+fn body(view: &ComparisonView) -> Markup {
     html! {
-        p.lead { strong { (plain(&view.verdict)) } }
-        @for warning in view.warnings.iter().take(LINES_MAX) {
-            p.warning { (plain(warning)) }
-        }
+        (compared_trial_dots(view))
         (pairs(view))
         (left_out("Only in the first: ", &view.only_first))
         (left_out("Only in the second: ", &view.only_second))
-        (compared_trial_dots(view))
         (compared_time_bars(view))
         @if view.pairs.len() > 1 {
-            h3 { "Pair by pair" }
+            h2 { "Pair by pair" }
             (lines(&view.pairs.iter().map(|pair| pair.sentence.clone()).collect::<Vec<_>>()))
         }
         (both(&view.runs))
         @for (run, side) in view.runs.iter().zip(SIDES) {
             @if !run.warnings.is_empty() {
-                h3 { "Warnings of the " (side) ", " (plain(&run.id)) }
+                h2 { "Warnings of the " (side) ", " (plain(&run.id)) }
                 (lines(&run.warnings))
             }
         }
-        p.muted { "Page: numalab " (env!("CARGO_PKG_VERSION")) }
         @for pair in view.pairs.iter().take(LINES_MAX) { (of_pair(view, pair)) }
         (definitions(&view.runs))
     }
@@ -68,10 +84,10 @@ fn both([first, second]: &[ComparedRun; 2]) -> Markup {
     let facts = first.facts.iter().zip(&second.facts);
     let is_same = first.definition == second.definition;
     html! {
-        div.scroll {
+        div.scroll tabindex="0" role="region" aria-label="The two runs" {
             table.figures {
                 caption { "The two runs" }
-                thead { tr { th {} @for side in SIDES { th scope="col" { (side) } } th {} } }
+                thead { tr { td {} @for side in SIDES { th scope="col" { (side) } } td {} } }
                 tbody {
                     @for ((name, one), (_, other)) in facts {
                         tr {
@@ -159,11 +175,11 @@ mod tests {
         let order = [
             "far has 32.9 % less",
             "did not run side by side",
-            "Second against first",
-            "Only in the second: huge",
             "Every trial, in",
             "first: near",
             "second: far",
+            "Second against first",
+            "Only in the second: huge",
             "DB time per logical read",
             "The two runs",
             "Requested in the first",

@@ -6,9 +6,11 @@ use report::{CaseView, RunView};
 
 use crate::Error;
 use crate::documents::{BANDWIDTH_FORMAT, checked_format, read_bandwidth};
-use crate::documents::{framed, table};
+use crate::documents::{Content, Top, framed, framed_parts, table};
 use crate::pictures::{OperatingPoint, loaded_latency, time_bars, trial_dots};
 
+/// The document that a run is in JSON.
+const FORMAT: &str = "numalab.run/1";
 /// Maximum number of lines of evidence, warnings or reasons of one list.
 pub(super) const LINES_MAX: usize = 200;
 
@@ -36,57 +38,55 @@ pub fn run_page_with_load(views: &[RunView], document: &str) -> Result<String, E
 }
 
 fn of_runs(views: &[RunView], ladders: &[LoadLadder]) -> String {
-    let title = match views {
-        [view] => report::plain(&view.question),
-        views => counted(views.len(), "run"),
-    };
-    let content = html! {
-        @if views.len() > 1 {
-            nav { ul {
-                @for (number, view) in views.iter().enumerate() {
-                    li { a href=(format!("#run-{number}")) { (plain(&view.id)) }
-                        ": " (plain(&view.question)) }
-                }
-            } }
+    let contents: Vec<Content> = views.iter().map(|view| content(view, ladders)).collect();
+    match (views, contents.as_slice()) {
+        ([view], [content]) => framed(&plain(&view.question), FORMAT, content),
+        _ => {
+            let titles = views.iter();
+            let titles = titles.map(|it| format!("{}: {}", plain(&it.id), plain(&it.question)));
+            let parts: Vec<_> = titles.zip(&contents).collect();
+            framed_parts(&counted(views.len(), "run"), FORMAT, &parts)
         }
-        @for (number, view) in views.iter().enumerate() {
-            section id=(format!("run-{number}")) {
-                @if views.len() > 1 { h2 { (plain(&view.question)) } }
-                (content(view, ladders))
-            }
-        }
-    };
-    framed(&title, "numalab.run/1", &content)
+    }
 }
 
-fn content(view: &RunView, ladders: &[LoadLadder]) -> Markup {
+fn content(view: &RunView, ladders: &[LoadLadder]) -> Content {
+    let top = Top {
+        answer: view.answer.clone(),
+        host: view.host.clone(),
+        at: Some(view.started.clone()),
+        sureness: Some(view.sureness.clone()),
+        machine: Some(view.machine.clone()),
+        warnings: view.warnings.clone(),
+        target: None,
+    };
+    let body = body(view, ladders);
+    Content { top, body }
+}
+
+fn body(view: &RunView, ladders: &[LoadLadder]) -> Markup {
     let operating = operating_points(view);
     html! {
-        p.lead { strong { (plain(&view.verdict)) } }
-        @for warning in view.warnings.iter().take(LINES_MAX) {
-            p.warning { (plain(warning)) }
-        }
         @if !view.curves.is_empty() && !view.is_emulated { (loaded_latency(&view.curves, &[])) }
-        (ranking(view))
         (trial_dots(view))
+        (ranking(view))
+        @if view.verdict != view.answer { p { (plain(&view.verdict)) "." } }
         (time_bars(view))
         @if !operating.is_empty() { (loaded_latency(ladders, &operating)) }
         @if !view.reasons.is_empty() {
-            h3 { "Why" }
+            h2 { "Why" }
             (lines(&view.reasons))
         }
         @if !view.skipped.is_empty() {
-            h3 { "Skipped" }
+            h2 { "Skipped" }
             ul { @for (case, reason) in view.skipped.iter().take(LINES_MAX) {
                 li { (plain(case)) ": " (plain(reason)) }
             } }
         }
-        h3 { "What it rests on" }
-        dl {
-            dt { "machine" } dd { (plain(&view.machine)) }
+        h2 { "What it rests on" }
+        dl.list {
             dt { "run" } dd { (plain(&view.which)) }
             @if let Some(method) = &view.method { dt { "method" } dd { (plain(method)) } }
-            dt { "page" } dd { "numalab " (env!("CARGO_PKG_VERSION")) }
         }
         @for case in &view.cases { (of_case(view, case)) }
         @if !view.definition.is_empty() {
@@ -176,9 +176,10 @@ mod tests {
         let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text:?}"));
         let order = [
             "near is 1.49 times faster",
+            "db1, 2 nodes",
             "2 CPUs are shared",
-            "Ranking",
             "<svg",
+            "Ranking",
             "What it rests on",
         ];
         let places = order.map(place);
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn several_runs_have_a_table_of_contents() {
         let page = run_page(&[view(), view()]);
-        assert!(page.contains("href=\"#run-1\"") && page.contains("id=\"run-1\""));
+        assert!(page.contains("href=\"#part-1\"") && page.contains("id=\"part-1\""));
     }
 
     proptest! {

@@ -59,7 +59,11 @@ pub(crate) fn view() -> RunView {
         which: "20261123-1 of local-vs-remote".to_owned(),
         machine: "db1, 2 nodes".to_owned(),
         method: Some("windows of 2.0 s".to_owned()),
-        verdict: "near is 1.49 times faster".to_owned(),
+        host: Some("db1".to_owned()),
+        started: "2026-11-23 03:04 UTC".to_owned(),
+        answer: "near is 1.49 times faster".to_owned(),
+        sureness: "95 % intervals, 2 trials of each case".to_owned(),
+        verdict: "near is 1.49 times faster than far, in full".to_owned(),
         warnings: vec!["2 CPUs are shared".to_owned()],
         unit: "M logical reads/s".to_owned(),
         unit_is: 1e6,
@@ -78,6 +82,9 @@ pub(crate) fn view() -> RunView {
 fn compared(id: &str, machine: &str) -> ComparedRun {
     ComparedRun {
         id: id.to_owned(),
+        question: "Is near memory faster?".to_owned(),
+        host: Some("db1".to_owned()),
+        started: "2026-11-23 03:04 UTC".to_owned(),
         facts: [
             ("run", format!("{id} of local-vs-remote")),
             ("experiment", "local-vs-remote".to_owned()),
@@ -111,6 +118,7 @@ pub(crate) fn comparison() -> ComparisonView {
     ];
     ComparisonView {
         verdict: "far has 32.9 % less than near".to_owned(),
+        answer: "far has 32.9 % less than near".to_owned(),
         warnings: vec!["the two did not run side by side".to_owned()],
         unit: "M logical reads/s".to_owned(),
         confidence: Some("95 %".to_owned()),

@@ -39,7 +39,11 @@ fn latencies_of_article_002_are_drawn_with_what_the_firmware_hides() {
 fn measured_latencies_have_their_intervals_and_curves() {
     let page = document_page(&golden("measured.json")).unwrap();
     check_page(&page);
-    assert!(page.contains("Latency by working set") && page.contains("db1, kernel 6.1.0"));
+    assert!(page.contains("Latency by working set"));
+    assert!(
+        page.contains("<dt>Host</dt><dd>db1</dd>") && page.contains("Linux 6.1.0"),
+        "{page}"
+    );
     // A cell that was not measured is hatched, and says why.
     assert!(page.contains("url(#hatch-latency)") && page.contains("not measured"));
 }

@@ -2,17 +2,24 @@
 //! Names and messages are as they were recorded; who shows them escapes them.
 
 use model::{Run, counted};
-use verdict::{ComparedPair, RunComparison, Verdict, common};
+use verdict::{ComparedPair, Ratio, RunComparison, Verdict, common};
 
 use crate::comparison::text::{caveat_sentences, heads, median_text, sentence, times};
-use crate::run::figures::confidence_percent;
+use crate::run::figures::{RatioText, confidence_percent};
 use crate::run::view::{CaseView, RunView, run_view};
+use crate::verdict_words::answer::shortened;
+use crate::verdict_words::names::name;
 
 /// What there is to see of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonView {
     /// What follows: the sentence of the only pair, or how many pairs have which verdict.
     pub verdict: String,
+    /// The verdict with the pair that differs most, in at most [`ANSWER_WORDS`] words where names
+    /// are short.
+    ///
+    /// [`ANSWER_WORDS`]: crate::ANSWER_WORDS
+    pub answer: String,
     /// Warnings, one sentence each.
     pub warnings: Vec<String>,
     /// The unit of the figures.
@@ -53,6 +60,12 @@ pub struct PairView {
 pub struct ComparedRun {
     /// Its id.
     pub id: String,
+    /// The question of its experiment.
+    pub question: String,
+    /// Its host and when it started, as in [`RunView`].
+    pub host: Option<String>,
+    /// See `host`.
+    pub started: String,
     /// What it is, in named values: question, machine, method and which run it is.
     pub facts: [(&'static str, String); 5],
     /// Its own warnings.
@@ -69,6 +82,7 @@ pub fn comparison_view(found: &RunComparison, first: &Run, second: &Run) -> Comp
     let has_interval = found.pairs.iter().any(|it| it.ratio.is_some());
     ComparisonView {
         verdict: verdict(found),
+        answer: answer(found),
         warnings: caveat_sentences(found),
         unit: views[0].unit.clone(),
         confidence: has_interval.then(|| confidence_percent(common(intervals))),
@@ -85,20 +99,44 @@ pub fn comparison_view(found: &RunComparison, first: &Run, second: &Run) -> Comp
 }
 
 fn verdict(found: &RunComparison) -> String {
-    if let [pair] = found.pairs.as_slice() {
-        return sentence(found.metric, pair);
+    match found.pairs.as_slice() {
+        [pair] => sentence(found.metric, pair),
+        pairs => format!(
+            "Of {} that both have, the second is: {}",
+            counted(pairs.len(), "case"),
+            counts(found)
+        ),
     }
+}
+
+/// How many pairs have which verdict.
+fn counts(found: &RunComparison) -> String {
     let counts = Verdict::TABLE.iter().filter_map(|(verdict, word, _)| {
         let pairs = found.pairs.iter().filter(|it| it.verdict == *verdict);
         let count = pairs.count();
         (count > 0).then(|| format!("{count} {word}"))
     });
-    let counts: Vec<String> = counts.collect();
-    format!(
-        "Of {} that both have, the second is: {}",
-        counted(found.pairs.len(), "case"),
-        counts.join(", ")
-    )
+    counts.collect::<Vec<String>>().join(", ")
+}
+
+/// The only pair, or the verdicts and the pair that differs most.
+fn answer(found: &RunComparison) -> String {
+    let ratios = found.pairs.iter();
+    let ratios = ratios.filter_map(|pair| Some((&pair.second.case, pair.ratio?)));
+    let distance = |ratio: Ratio| ratio.ratio.ln().abs();
+    let farthest = ratios.max_by(|(_, a), (_, b)| distance(*a).total_cmp(&distance(*b)));
+    match farthest.filter(|_| found.pairs.len() > 1) {
+        Some((case, ratio)) => {
+            let RatioText { ratio, low, high } = RatioText::of(ratio);
+            format!(
+                "Of {}, {}; {} differs most: {ratio} times [{low} to {high}]",
+                counted(found.pairs.len(), "case"),
+                counts(found),
+                name(case),
+            )
+        }
+        None => shortened(&verdict(found)),
+    }
 }
 
 fn pair_view(
@@ -130,6 +168,9 @@ fn compared_run(view: RunView) -> ComparedRun {
     let method = view.method.unwrap_or_else(|| "unknown".to_owned());
     ComparedRun {
         id: view.id,
+        question: view.question.clone(),
+        host: view.host,
+        started: view.started,
         facts: [
             ("run", view.which),
             ("experiment", view.experiment),

@@ -72,7 +72,8 @@ pub fn balance_text(report: &BalanceReport, options: &TextOptions) -> String {
     text
 }
 
-fn outcome(report: &BalanceReport) -> String {
+/// Says in one sentence what was moved, and how it ended.
+pub fn outcome(report: &BalanceReport) -> String {
     let Some(seconds) = report.seconds else {
         let (longest, most) = (report.seconds_max, ByteSize(report.bytes_per_s_max));
         return format!(

@@ -14,7 +14,17 @@ pub(crate) fn machine(run: &Run) -> String {
     }
 }
 
-/// Returns the same within `columns`, the most important parts first; parts that do not fit are
+/// Returns the host of a run; `None` where its reports name none, or several.
+pub(crate) fn host(run: &Run) -> Option<String> {
+    if let Some(machine) = &run.machine {
+        return Some(machine.host.clone());
+    }
+    let mut hosts = reports(run).map(|report| report.host.name.as_ref());
+    let first = hosts.next()??;
+    hosts.all(|it| it == Some(first)).then(|| first.clone())
+}
+
+/// Returns the machine within `columns`, the most important parts first; parts that do not fit are
 /// omitted.
 pub(crate) fn machine_within(run: &Run, columns: usize) -> String {
     let Some(machine) = &run.machine else {

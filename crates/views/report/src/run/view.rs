@@ -9,10 +9,12 @@ use crate::explanation::text::sentence;
 use crate::run::asked::asked;
 use crate::run::evidence::evidence_lines;
 use crate::run::figures::{UNKNOWN, confidence_percent, decimals, value};
+use crate::run::history::moment;
 use crate::run::load_sweep::load;
-use crate::run::machine::machine;
+use crate::run::machine::{host, machine};
 use crate::run::ranking::{against, comparison_cells, figures, middle};
 use crate::run::text::{method, which_run};
+use crate::verdict_words::answer::{answer, sureness};
 use crate::verdict_words::sentence::verdict_sentence;
 use crate::verdict_words::warnings::run_warnings;
 
@@ -31,6 +33,16 @@ pub struct RunView {
     pub machine: String,
     /// How it was measured; `None` for an imported run.
     pub method: Option<String>,
+    /// The host that it was measured on; `None` where its reports name none, or several.
+    pub host: Option<String>,
+    /// When it started, to the minute, in the zone of its host.
+    pub started: String,
+    /// The answer: the verdict in at most [`ANSWER_WORDS`] words.
+    ///
+    /// [`ANSWER_WORDS`]: crate::ANSWER_WORDS
+    pub answer: String,
+    /// How sure the answer is.
+    pub sureness: String,
     /// The verdict, one sentence.
     pub verdict: String,
     /// Warnings, one sentence each.
@@ -198,6 +210,10 @@ pub fn run_view(run: &Run) -> RunView {
             .collect(),
         is_emulated: is_emulated(run),
         definition: run.definition.clone(),
+        host: host(run),
+        started: moment(&run.started_at),
+        answer: answer(run, &judgement),
+        sureness: sureness(run, &judgement),
         verdict: verdict_sentence(run, &judgement),
         warnings: run_warnings(run, &judgement),
     }

@@ -1,5 +1,6 @@
 //! What trials decided, in sentences.
 
+pub(crate) mod answer;
 pub(crate) mod controls;
 pub(crate) mod names;
 pub(crate) mod sentence;

@@ -261,7 +261,7 @@ fn listed_cases<'c>(
 }
 
 /// Describes a run without a winner: the cases that share the first rank.
-fn shared(cases: &[CaseJudgement]) -> String {
+pub(crate) fn shared(cases: &[CaseJudgement]) -> String {
     let ranked = || cases.iter().filter(|case| case.rank.is_some());
     let first = ranked().filter(|case| case.rank.is_some_and(|rank| rank.best == 1));
     let first: Vec<&str> = first.map(|case| case.name.as_str()).collect();
@@ -273,7 +273,7 @@ fn shared(cases: &[CaseJudgement]) -> String {
 }
 
 /// Describes a run in which one case is faster than all others.
-fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
+pub(crate) fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
     format!("{} is fastest of {}", name(&winner.name), of_all(cases))
 }
 
@@ -337,7 +337,7 @@ fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> S
 }
 
 /// Returns the ratio as the verdict states it: "1.09 times slower" is a ratio of rates of 0.92.
-fn seen(ratio: Ratio) -> RatioText {
+pub(crate) fn seen(ratio: Ratio) -> RatioText {
     RatioText::of(match ratio.ratio < 1.0 {
         true => ratio.inverse(),
         false => ratio,

@@ -2,7 +2,10 @@
 
 use model::{ImportedWork, ParkedEvidence, Run, Work};
 use proptest::prelude::*;
-use report::{Called, SCREEN_LINES, Screen, TextOptions, calibration_text, run_document, run_text};
+use report::{
+    ANSWER_WORDS, Called, SCREEN_LINES, Screen, TextOptions, calibration_text, run_document,
+    run_text, run_view,
+};
 use unicode_width::UnicodeWidthStr;
 use verdict::{Verdict, judge};
 
@@ -96,6 +99,17 @@ proptest! {
         let mut screen = Screen::new(TextOptions::default());
         let text = screen.run(&run, &Called { run: run.id.clone(), again: None });
         prop_assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+    }
+
+    #[test]
+    fn any_run_has_an_answer_that_is_read_at_a_glance(
+        run in arbitrary::run(), rates in any_rates(),
+    ) {
+        for run in [run, with_rates(&rates)] {
+            let view = run_view(&run);
+            let words = view.answer.split_whitespace().count();
+            prop_assert!((1..=ANSWER_WORDS).contains(&words), "{}", view.answer);
+        }
     }
 
     #[test]
