@@ -2,13 +2,13 @@
 
 use linux::Root;
 use model::ServerKind;
+use pglogin::Login;
 use postgres::Client;
 use residency::instances::{self, Target};
 use server::{CacheMemory, Counters, Loaded, Opener, ServerPlan};
 
 use crate::buffers::{Allocation, BufferBlocks};
 use crate::kind::KIND;
-use crate::login::Login;
 use crate::prewarm::prewarm;
 use crate::session::SessionOrder;
 use crate::statement::hits_per_statement;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use model::exit::ExitCode;
+use pglogin::words_of;
 use postgres::error::SqlState;
 
 /// An error of a PostgreSQL server.
@@ -62,20 +63,9 @@ pub enum Error {
         /// Whether its files are installed.
         is_available: bool,
     },
-    /// The URL of a server is invalid. It may hold a password, so the message does not show it.
-    #[error("invalid server URL: {}", words_of(cause))]
-    Url {
-        /// What is wrong with it.
-        cause: postgres::Error,
-    },
-    /// A file of passwords may be read by others, so that it is not used.
-    #[error("the password file {} may be read by others (mode {mode:04o})", path.display())]
-    OpenPasswordFile {
-        /// The file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
+    /// numalab was not let in, or could not find out how.
+    #[error(transparent)]
+    Login(#[from] pglogin::Error),
     /// The server is a standby, in which tables cannot be created.
     #[error("the server is a standby: cannot create tables in it")]
     Standby,
@@ -140,21 +130,6 @@ pub enum Error {
     SystemCall(#[from] linux::SystemCallError),
 }
 
-/// Returns the server's message with its hint, or else the library's.
-fn words_of(error: &postgres::Error) -> String {
-    let Some(said) = error.as_db_error() else {
-        let mut words = error.to_string();
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause {
-            words = format!("{words}: {error}");
-            cause = error.source();
-        }
-        return words;
-    };
-    let hint = said.hint().map_or(String::new(), |it| format!(" ({it})"));
-    format!("{}{hint}", said.message())
-}
-
 impl From<observed::Error> for Error {
     fn from(error: observed::Error) -> Self {
         Error::Io {
@@ -186,11 +161,11 @@ impl Error {
             | Error::TooOld { .. }
             | Error::NoBufferCacheExtension { .. } => ExitCode::MachineCannot,
             Error::OthersWork { .. } => ExitCode::NotFit,
-            Error::NotInstalled { .. }
-            | Error::Url { .. }
-            | Error::OpenPasswordFile { .. }
-            | Error::Standby
-            | Error::UnfitTable { .. } => ExitCode::Usage,
+            Error::NotInstalled { .. } | Error::Standby | Error::UnfitTable { .. } => {
+                ExitCode::Usage
+            }
+            Error::Login(error) if error.is_usage() => ExitCode::Usage,
+            Error::Login(error) if error.advice().is_some() => ExitCode::NotPermitted,
             Error::Load(error) => error.exit_code(),
             Error::Placement(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::Journal(error) if error.is_permission() => ExitCode::NotPermitted,
@@ -237,10 +212,7 @@ impl Error {
                 "install its files (Debian: postgresql-NN, Red Hat: postgresqlNN-contrib), then \
                  run as a superuser: CREATE EXTENSION pg_buffercache;",
             ),
-            Error::OpenPasswordFile { .. } => {
-                Some("let only its owner read it, as libpq requires: chmod 0600 ~/.pgpass")
-            }
-            Error::Url { .. } => Some("use a URL such as postgresql://ROLE@HOST:PORT/DATABASE"),
+            Error::Login(error) => error.advice(),
             Error::Standby => Some("read an existing table: --table SCHEMA.TABLE"),
             Error::Client { cause, .. } => advice_on(cause),
             Error::Load(error) => error.advice(),
@@ -263,31 +235,15 @@ impl From<Error> for server::Error {
     }
 }
 
-/// Errors due to a missing privilege, with what would grant it.
-const REFUSALS: [(SqlState, &str); 3] = [
-    (
-        SqlState::INSUFFICIENT_PRIVILEGE,
-        "as a superuser: GRANT pg_monitor TO the role (PostgreSQL 13 needs a superuser); for \
-         --create, GRANT CREATE ON DATABASE to it; for --table, GRANT SELECT ON the table",
-    ),
-    (
-        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-        "pg_hba.conf rejects this login; name a role that it accepts with --pg-role or in the URL",
-    ),
-    (SqlState::INVALID_PASSWORD, GIVE_PASSWORD),
-];
-const GIVE_PASSWORD: &str = "give the password by PGPASSWORD, or in ~/.pgpass (mode 0600)";
-/// What the library says where the server asks for a password and there is none
-/// (tokio-postgres, connect_raw.rs).
-const NO_PASSWORD: &str = "password missing";
+/// What grants a missing privilege.
+const GRANT: &str = "as a superuser: GRANT pg_monitor TO the role (PostgreSQL 13 needs a \
+                     superuser); for --create, GRANT CREATE ON DATABASE to it; for --table, GRANT \
+                     SELECT ON the table";
 
 fn advice_on(error: &postgres::Error) -> Option<&'static str> {
-    if words_of(error).ends_with(NO_PASSWORD) {
-        return Some(GIVE_PASSWORD);
-    }
-    let code = error.code()?;
-    let refusal = REFUSALS.iter().find(|(refused, _)| refused == code);
-    refusal.map(|(_, advice)| *advice)
+    let is_missing = error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE);
+    let grant = is_missing.then_some(GRANT);
+    grant.or_else(|| pglogin::Error::advice_on(error))
 }
 
 /// Returns whether the error is an insufficient privilege or a rejected login.

@@ -2,7 +2,6 @@
 //! location of the shared buffers. See docs/postgres.md for the protocol.
 #![forbid(unsafe_code)]
 
-mod answering;
 mod buffers;
 mod changes;
 mod cluster;
@@ -18,7 +17,6 @@ mod installation;
 mod kind;
 mod local;
 mod login;
-mod passwords;
 mod prewarm;
 mod programs;
 mod relations;
@@ -27,7 +25,6 @@ mod scratch_server;
 mod server_settings;
 mod session;
 mod statement;
-mod surroundings;
 mod tables;
 mod version;
 mod work;

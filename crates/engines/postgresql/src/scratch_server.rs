@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use linux::own_program::OwnProgram;
 use observed::ServerUser;
-use postgres::{Client, NoTls};
+use pglogin::Login;
 use server::{
     Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
     settings_beside,
@@ -17,7 +17,7 @@ use crate::cluster_settings::SETTINGS;
 use crate::connection::LoadedTables;
 use crate::folders::Folders;
 use crate::kind::KIND;
-use crate::login::Login;
+use crate::login::connect;
 use crate::programs::without_settings_of_others;
 
 /// The superuser of a throw-away cluster.
@@ -62,31 +62,31 @@ impl ScratchServer {
             postmaster,
             socket: folders.socket.clone(),
         };
-        let config = server.config();
+        let login = server.login();
         server
             .postmaster
-            .wait_until(CONNECT_WITHIN, || connect(&config))?;
+            .wait_until(CONNECT_WITHIN, || connect(&login))?;
         Ok(server)
     }
 
-    /// Returns the configuration to connect with, as superuser.
-    fn config(&self) -> postgres::Config {
-        let mut config = postgres::Config::new();
+    /// Returns what to connect with, as superuser.
+    fn login(&self) -> Login {
+        let mut config = tokio_postgres::Config::new();
         config
             .host_path(&self.socket)
             .user(SUPERUSER)
             .dbname("postgres")
             .connect_timeout(CONNECT_WITHIN);
-        config
+        Login::new(config)
     }
 }
 
 impl Server for ScratchServer {
     fn load(&self, plan: &ServerPlan, seed: u64) -> Result<Box<dyn Loaded>, server::Error> {
-        let config = self.config();
-        let client = connect(&config)?;
+        let login = self.login();
+        let client = connect(&login)?;
         let postmaster = self.postmaster.pid();
-        let loaded = LoadedTables::ours(client, Login::new(config), postmaster, plan, seed)?;
+        let loaded = LoadedTables::ours(client, login, postmaster, plan, seed)?;
         Ok(Box::new(loaded))
     }
 
@@ -100,12 +100,6 @@ impl Drop for ScratchServer {
         // Immediate shutdown: nothing of this server is needed any more.
         self.postmaster.stop(ENDS_WITHIN);
     }
-}
-
-fn connect(config: &postgres::Config) -> Result<Client, Error> {
-    config
-        .connect(NoTls)
-        .map_err(Error::client("connecting to the server"))
 }
 
 /// Returns `shared_buffers` in blocks.

@@ -6,11 +6,12 @@
 use std::sync::{Arc, Mutex};
 
 use linux::schedstat::ScheduleTimes;
+use pglogin::Login;
 use postgres::{Client, NoTls};
 use server::{Call, Done, Listener, Mark, Opener, Session};
 
 use crate::counters::hand_in;
-use crate::login::Login;
+use crate::login::connect_with;
 use crate::tables::Table;
 use crate::{Error, Version};
 
@@ -151,15 +152,15 @@ struct Backend {
 
 impl Backend {
     fn open(order: SessionOrder, listener: Listener) -> Result<Self, Error> {
-        let mut login = order.login;
         let notices = Arc::new(NoticeSink::default());
         let hearer = Arc::clone(&notices);
-        login
-            .config
-            .notice_callback(move |notice| hearer.take(notice.message(), &listener));
-        let mut client = login
-            .connect()
-            .map_err(Error::client("connecting to the server"))?;
+        let listener = Arc::new(listener);
+        let hear = |config: &mut postgres::Config| {
+            let (hearer, listener) = (Arc::clone(&hearer), Arc::clone(&listener));
+            config.notice_callback(move |notice| hearer.take(notice.message(), &listener));
+        };
+        let mut client =
+            connect_with(&order.login, &hear).map_err(Error::client("connecting to the server"))?;
         let pid = prepare(&mut client, order.seed)?;
         // The backend's own reading is exact. numalab's reading may be late, and misses a wait in
         // progress.

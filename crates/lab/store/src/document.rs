@@ -2,12 +2,12 @@
 //!
 //! Documents and the schema have separate versions: each can change without the other.
 
-use std::path::Path;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::error::damaged as damage;
+use crate::place::Place;
 
 /// One kind of document.
 pub(crate) struct Document {
@@ -81,20 +81,17 @@ impl Document {
         Ok(text)
     }
 
-    /// Reads the content of a document from the file at `path`.
-    pub(crate) fn read<T: DeserializeOwned>(&self, path: &Path, text: &str) -> Result<T, Error> {
-        let damaged = |cause: serde_json::Error| Error::Damaged {
-            path: path.to_path_buf(),
-            cause: format!("{}: {cause}", self.what),
-        };
+    /// Reads the content of a document of the store at `place`.
+    pub(crate) fn read<T: DeserializeOwned>(&self, place: &Place, text: &str) -> Result<T, Error> {
+        let damaged = |cause: serde_json::Error| damage(place, format!("{}: {cause}", self.what));
         let label: Label = serde_json::from_str(text).map_err(damaged)?;
-        self.check_format(path, &label.format)?;
+        self.check_format(place, &label.format)?;
         let envelope: Envelope<T> = serde_json::from_str(text).map_err(damaged)?;
         Ok(envelope.content)
     }
 
     /// Checks that a document of this format can be read.
-    pub(crate) fn check_format(&self, path: &Path, format: &str) -> Result<(), Error> {
+    pub(crate) fn check_format(&self, place: &Place, format: &str) -> Result<(), Error> {
         let version = format
             .strip_prefix(self.name)
             .and_then(|rest| rest.strip_prefix('/'))
@@ -102,15 +99,15 @@ impl Document {
         match version {
             Some(version) if version == self.version => Ok(()),
             Some(version) if version > self.version => Err(Error::Newer {
-                path: path.to_path_buf(),
+                place: place.clone(),
                 what: self.what,
                 found: version.into(),
                 known: self.version.into(),
             }),
-            _ => Err(Error::Damaged {
-                path: path.to_path_buf(),
-                cause: format!("expected format {:?}, found {format:?}", self.format()),
-            }),
+            _ => Err(damage(
+                place,
+                format!("expected format {:?}, found {format:?}", self.format()),
+            )),
         }
     }
 }
@@ -120,7 +117,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<f64, Error> {
-        TRIAL.read(Path::new("f"), text)
+        TRIAL.read(&Place::File("f".into()), text)
     }
 
     fn check_error(text: &str, expected: &str) {

@@ -1,10 +1,13 @@
 //! Errors of the store, the advice for each, and the exit code.
 
 use model::counted;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::exit::ExitCode;
 use rusqlite::ErrorCode;
+use tokio_postgres::error::SqlState;
+
+use crate::place::Place;
 
 /// Why the store failed. Each message fits after "cannot keep the run:".
 #[derive(Debug, thiserror::Error)]
@@ -19,27 +22,27 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// There is no store to read.
-    #[error("no store at {path:?}")]
+    #[error("no store at {place}")]
     NotThere {
-        /// The path of the store.
-        path: PathBuf,
+        /// The store.
+        place: Place,
     },
     /// The file can be read but not written.
-    #[error("cannot write the store {path:?}: {cause}")]
+    #[error("cannot write the store {place}: {cause}")]
     NotWritable {
-        /// The file.
-        path: PathBuf,
-        /// SQLite's message.
+        /// The store.
+        place: Place,
+        /// The message of SQLite or of the server.
         cause: String,
     },
     /// The file was written by a newer numalab.
     #[error(
-        "the store {path:?} has {what} version {found}, but this numalab supports up to \
+        "the store {place} has {what} version {found}, but this numalab supports up to \
              {known}"
     )]
     Newer {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
         /// The versioned part: schema or document.
         what: &'static str,
         /// Version found.
@@ -49,50 +52,85 @@ pub enum Error {
     },
     /// The file has an older version and cannot be written, so it cannot be upgraded.
     #[error(
-        "the store {path:?} has schema version {found} and is read-only: cannot upgrade it to \
+        "the store {place} has schema version {found} and is read-only: cannot upgrade it to \
          {known}"
     )]
     Outdated {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
         /// Version found.
         found: i64,
         /// The version to upgrade to.
         known: i64,
     },
     /// The file is another program's database.
-    #[error("{path:?} is another program's database")]
+    #[error("{place} is another program's database")]
     Foreign {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
     },
     /// The file is damaged, or not a database at all.
-    #[error("the store {path:?} is damaged: {cause}")]
+    #[error("the store {place} is damaged: {cause}")]
     Damaged {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
         /// What is wrong with it.
         cause: String,
     },
     /// Another process held the store for longer than a transaction takes.
-    #[error("the store {path:?} is in use by another process")]
+    #[error("the store {place} is in use by another process")]
     Busy {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
     },
     /// No space is left for the store.
-    #[error("no space is left for the store {path:?}")]
+    #[error("no space is left for the store {place}")]
     Full {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
     },
     /// Any other SQLite error.
-    #[error("the store {path:?} failed: {cause}")]
+    #[error("the store {place} failed: {cause}")]
     Sqlite {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
         /// SQLite's error.
         cause: rusqlite::Error,
+    },
+    /// The server refused a statement.
+    #[error("the store {place} failed: {cause}")]
+    Server {
+        /// The store.
+        place: Place,
+        /// The server's message.
+        cause: String,
+    },
+    /// The server is away, or does not answer.
+    #[error("the store {place} is not reachable: {cause}")]
+    Lost {
+        /// The store.
+        place: Place,
+        /// What was seen.
+        cause: String,
+    },
+    /// The server ended while it committed, and could not be asked afterwards.
+    #[error("the store {place} may have stored the last change, or not: {cause}")]
+    Unknown {
+        /// The store.
+        place: Place,
+        /// Why it could not be asked.
+        cause: String,
+    },
+    /// The server does not let this user in, or its URL is not understood.
+    #[error(transparent)]
+    Login(#[from] pglogin::Error),
+    /// The database cannot hold every text.
+    #[error("the store {place} has the encoding {found}, and UTF8 is needed")]
+    Encoding {
+        /// The store.
+        place: Place,
+        /// Its encoding.
+        found: String,
     },
     /// A value has no stored form that could be read back.
     #[error("cannot store {what}: {cause}")]
@@ -103,10 +141,10 @@ pub enum Error {
         cause: String,
     },
     /// A run with this id is stored already.
-    #[error("the store {path:?} already has a run {id:?}")]
+    #[error("the store {place} already has a run {id:?}")]
     IdTaken {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
         /// The id.
         id: String,
     },
@@ -117,16 +155,16 @@ pub enum Error {
         what: &'static str,
     },
     /// No run is stored yet.
-    #[error("the store {path:?} has no runs")]
+    #[error("the store {place} has no runs")]
     NoRuns {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
     },
     /// Runs are stored, but none of them has a trial.
-    #[error("no run in the store {path:?} has trials")]
+    #[error("no run in the store {place} has trials")]
     NoTrials {
-        /// The file.
-        path: PathBuf,
+        /// The store.
+        place: Place,
     },
     /// No run has this id.
     #[error("no run {asked:?}; the nearest are {}", nearest.join(", "))]
@@ -162,22 +200,41 @@ impl Error {
         match self {
             Error::Directory { .. } => "create the directory, or name another file for the store",
             Error::NotThere { .. } | Error::NoRuns { .. } => "run an experiment first: numalab run",
+            Error::NotWritable { place, .. } if place.is_server() => {
+                "let the role write: GRANT CREATE ON DATABASE for the first use, GRANT ALL ON ALL \
+                 TABLES IN SCHEMA numalab later (docs/store.md)"
+            }
             Error::NotWritable { .. } => {
                 "make the file and its directory writable, or name another file for the store"
             }
             Error::Newer { .. } => {
-                "use the numalab version that wrote it or a later one, or name another file for \
-                 the store"
+                "use the numalab version that wrote it or a later one, or name another store"
+            }
+            Error::Outdated { place, .. } if place.is_server() => {
+                "use it once with a role that may change its tables: numalab push"
             }
             Error::Outdated { .. } => "copy the file to a writable directory",
+            Error::Foreign { place } if place.is_server() => {
+                "name another database: its schema numalab is not ours"
+            }
             Error::Foreign { .. } => "name another file for the store",
+            Error::Damaged { place, .. } if place.is_server() => {
+                "keep it for examination, and name another database for the store"
+            }
             Error::Damaged { .. } => {
                 "keep the file (`sqlite3 FILE .recover` may recover runs from it) and name \
                  another file for the store"
             }
             Error::Busy { .. } => "wait for the other numalab to end, then try again",
-            Error::Full { .. } => "free space, or name a file elsewhere for the store",
+            Error::Full { .. } => "free space, or name another place for the store",
             Error::Sqlite { .. } => "name another file for the store",
+            Error::Server { .. } => "the log of the server says more",
+            Error::Lost { .. } => {
+                "try again when the server is there; `numalab push` goes on where it stopped"
+            }
+            Error::Unknown { .. } => "look whether it is there: numalab history",
+            Error::Login(error) => error.advice().unwrap_or("see docs/store.md"),
+            Error::Encoding { .. } => "create a database: CREATE DATABASE … ENCODING 'UTF8'",
             Error::NotStorable { .. } | Error::NotRecording { .. } => {
                 "this is a bug in numalab, please report it"
             }
@@ -203,28 +260,121 @@ impl Error {
             | Error::NoTrials { .. }
             | Error::NotThere { .. } => ExitCode::Usage,
             Error::NotStorable { .. } | Error::NotRecording { .. } => ExitCode::Bug,
+            Error::Login(error) if error.is_usage() => ExitCode::Usage,
+            Error::Login(error) if error.advice().is_some() => ExitCode::NotPermitted,
             _ => ExitCode::Store,
         }
     }
 
     /// Maps SQLite errors to the variants that have their own advice.
-    pub(crate) fn sqlite(path: &Path, cause: rusqlite::Error) -> Self {
-        let path = path.to_path_buf();
+    pub(crate) fn sqlite(place: &Place, cause: rusqlite::Error) -> Self {
+        use rusqlite::ffi::{SQLITE_CONSTRAINT_FOREIGNKEY, SQLITE_CONSTRAINT_UNIQUE};
+        let place = place.clone();
         let text = cause.to_string();
+        match cause.sqlite_error().map(|error| error.extended_code) {
+            Some(SQLITE_CONSTRAINT_UNIQUE) => return Error::taken(place),
+            Some(SQLITE_CONSTRAINT_FOREIGNKEY) => return Error::NotRecording { what: "a trial" },
+            _ => {}
+        }
         match cause.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-                Error::Damaged { path, cause: text }
+                Error::Damaged { place, cause: text }
             }
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                Error::NotWritable { path, cause: text }
+                Error::NotWritable { place, cause: text }
             }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
-            Some(ErrorCode::DiskFull) => Error::Full { path },
-            Some(_) => Error::Sqlite { path, cause },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { place },
+            Some(ErrorCode::DiskFull) => Error::Full { place },
+            Some(_) => Error::Sqlite { place, cause },
             // Without an SQLite code, it is a value whose type violates the schema.
-            None => Error::Damaged { path, cause: text },
+            None => Error::Damaged { place, cause: text },
         }
     }
+
+    /// Maps the errors of a server to the variants that have their own advice.
+    pub(crate) fn server(place: &Place, cause: tokio_postgres::Error) -> Self {
+        let (place, text) = (place.clone(), pglogin::words_of(&cause));
+        let Some(code) = cause.code() else {
+            // Without a code, the server has not answered.
+            return Error::Lost { place, cause: text };
+        };
+        match code.code() {
+            code if PASSING.contains(&code) || code.starts_with("08") => {
+                Error::Lost { place, cause: text }
+            }
+            _ if *code == SqlState::LOCK_NOT_AVAILABLE => Error::Busy { place },
+            _ if *code == SqlState::UNIQUE_VIOLATION => Error::taken(place),
+            _ if *code == SqlState::FOREIGN_KEY_VIOLATION => {
+                Error::NotRecording { what: "a trial" }
+            }
+            _ if *code == SqlState::DISK_FULL => Error::Full { place },
+            "42501" | "25006" => Error::NotWritable { place, cause: text },
+            "42P01" | "42703" | "3F000" => Error::Damaged { place, cause: text },
+            _ => Error::Server { place, cause: text },
+        }
+    }
+
+    /// A server that cannot be reached is not one that refuses.
+    pub(crate) fn login(place: &Place, cause: pglogin::Error) -> Self {
+        match cause {
+            pglogin::Error::Io { what, cause } => Error::Lost {
+                place: place.clone(),
+                cause: format!("{what}: {cause}"),
+            },
+            // The library says in words, not in a code, that it lacks a password.
+            pglogin::Error::Client { what, cause } if !is_refusal(&cause) => {
+                let text = pglogin::words_of(&cause);
+                Error::Lost {
+                    place: place.clone(),
+                    cause: format!("{what}: {text}"),
+                }
+            }
+            other => Error::Login(other),
+        }
+    }
+
+    /// Whether it may be over when asked again.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Error::Lost { .. })
+    }
+
+    /// The id is filled in by who knows it ([`Error::with_id`]).
+    fn taken(place: Place) -> Self {
+        let id = String::new();
+        Error::IdTaken { place, id }
+    }
+
+    /// Names the run whose id is taken.
+    pub(crate) fn with_id(self, id: &str) -> Self {
+        match self {
+            Error::IdTaken { place, .. } => Error::IdTaken {
+                place,
+                id: id.to_owned(),
+            },
+            other => other,
+        }
+    }
+}
+
+/// Whether a server that is there refuses the login.
+fn is_refusal(cause: &tokio_postgres::Error) -> bool {
+    let is_passing = |code: &SqlState| PASSING.contains(&code.code());
+    match cause.code() {
+        Some(code) => !is_passing(code),
+        None => pglogin::Error::advice_on(cause).is_some() || !cause.is_closed(),
+    }
+}
+
+/// Codes of a server that ends, starts, has too many clients, or made this transaction give way
+/// (PostgreSQL manual, "PostgreSQL Error Codes").
+const PASSING: [&str; 8] = [
+    "57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01", "25P03",
+];
+
+/// The error of a store whose content is not as it was written.
+pub(crate) fn damaged(place: &Place, cause: String) -> Error {
+    let place = place.clone();
+    Error::Damaged { place, cause }
 }
 
 #[cfg(test)]
@@ -234,7 +384,7 @@ mod tests {
     #[test]
     fn a_newer_store_names_file_and_both_versions() {
         let error = Error::Newer {
-            path: PathBuf::from("/a/store.db"),
+            place: Place::File("/a/store.db".into()),
             what: "schema",
             found: 7,
             known: 1,
@@ -250,7 +400,7 @@ mod tests {
     #[test]
     fn a_path_cannot_disturb_the_terminal() {
         let error = Error::NotThere {
-            path: PathBuf::from("/a\u{1b}[2J"),
+            place: Place::File("/a\u{1b}[2J".into()),
         };
         assert_eq!(error.to_string(), "no store at \"/a\\u{1b}[2J\"");
     }

@@ -1,9 +1,8 @@
 //! Finds the run that a user means: by id, by the start of an id, or by "last".
 
-use rusqlite::{Connection, OptionalExtension};
-
+use crate::Error;
+use crate::database::Transaction;
 use crate::record::RunNumber;
-use crate::{Error, Store};
 
 /// What `last` may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,80 +21,73 @@ const NAMED: usize = 5;
 /// Only this much of a request is compared with ids, which are much shorter.
 const ASKED_CHARS: usize = 64;
 
-impl Store {
-    pub(crate) fn find(
-        &self,
-        connection: &Connection,
-        asked: &str,
-        wanted: Wanted,
-    ) -> Result<RunNumber, Error> {
-        if let Some(number) = self.with_id(connection, asked)? {
-            return Ok(number);
-        }
-        let runs = self.ids(connection)?;
-        let path = self.path.clone();
-        if runs.is_empty() {
-            return Err(Error::NoRuns { path });
-        }
-        if asked == LAST {
-            let last = self.newest_to_show(connection, wanted)?;
-            return last.ok_or(Error::NoTrials { path });
-        }
-        let starts = |(_, id): &&(RunNumber, String)| !asked.is_empty() && id.starts_with(asked);
-        let matches: Vec<_> = runs.iter().filter(starts).collect();
-        match matches.as_slice() {
-            [(number, _)] => Ok(*number),
-            [] => Err(Error::UnknownRun {
-                asked: asked.to_string(),
-                nearest: nearest(asked, runs.iter().map(|(_, id)| id.as_str())),
-            }),
-            _ => Err(Error::AmbiguousRun {
-                asked: asked.to_string(),
-                count: matches.len(),
-                examples: matches
-                    .iter()
-                    .take(NAMED)
-                    .map(|(_, id)| id.clone())
-                    .collect(),
-            }),
-        }
+/// Finds the run that is asked for.
+pub(crate) fn find(
+    transaction: &Transaction<'_>,
+    asked: &str,
+    wanted: Wanted,
+) -> Result<RunNumber, Error> {
+    if let Some(number) = with_id(transaction, asked)? {
+        return Ok(number);
     }
+    let runs = ids(transaction)?;
+    let place = transaction.place().clone();
+    if runs.is_empty() {
+        return Err(Error::NoRuns { place });
+    }
+    if asked == LAST {
+        let last = newest_to_show(transaction, wanted)?;
+        return last.ok_or(Error::NoTrials { place });
+    }
+    let starts = |(_, id): &&(RunNumber, String)| !asked.is_empty() && id.starts_with(asked);
+    let matches: Vec<_> = runs.iter().filter(starts).collect();
+    match matches.as_slice() {
+        [(number, _)] => Ok(*number),
+        [] => Err(Error::UnknownRun {
+            asked: asked.to_string(),
+            nearest: nearest(asked, runs.iter().map(|(_, id)| id.as_str())),
+        }),
+        _ => Err(Error::AmbiguousRun {
+            asked: asked.to_string(),
+            count: matches.len(),
+            examples: matches
+                .iter()
+                .take(NAMED)
+                .map(|(_, id)| id.clone())
+                .collect(),
+        }),
+    }
+}
 
-    /// The run with this whole id, without reading others.
-    fn with_id(&self, connection: &Connection, id: &str) -> Result<Option<RunNumber>, Error> {
-        let sql = "SELECT number FROM runs WHERE id = ?";
-        let found = connection.query_row(sql, [id], |row| row.get(0)).optional();
-        let found: Option<i64> = found.map_err(|cause| Error::sqlite(&self.path, cause))?;
-        Ok(found.map(RunNumber))
-    }
+/// The run with this whole id, without reading others.
+fn with_id(transaction: &Transaction<'_>, id: &str) -> Result<Option<RunNumber>, Error> {
+    let sql = "SELECT number FROM runs WHERE id = $1";
+    let found = transaction.first(sql, &[id.into()], |row| row.get(0))?;
+    Ok(found.map(RunNumber))
+}
 
-    fn newest_to_show(
-        &self,
-        connection: &Connection,
-        wanted: Wanted,
-    ) -> Result<Option<RunNumber>, Error> {
-        let sql = match wanted {
-            Wanted::OfExperiment => "SELECT max(run) FROM trials",
-            Wanted::Any => {
-                "SELECT max(run) FROM (SELECT max(run) AS run FROM trials
-                 UNION ALL SELECT max(run) FROM live_runs WHERE windows_valid + windows_void > 0)"
-            }
-        };
-        let newest = connection.query_row(sql, [], |row| row.get(0));
-        let newest: Option<i64> = newest.map_err(|cause| Error::sqlite(&self.path, cause))?;
-        Ok(newest.map(RunNumber))
-    }
+fn newest_to_show(
+    transaction: &Transaction<'_>,
+    wanted: Wanted,
+) -> Result<Option<RunNumber>, Error> {
+    let sql = match wanted {
+        Wanted::OfExperiment => "SELECT max(run) FROM trials",
+        Wanted::Any => {
+            "SELECT max(run) FROM (SELECT max(run) AS run FROM trials
+             UNION ALL SELECT max(run) FROM live_runs WHERE windows_valid + windows_void > 0)
+             AS newest"
+        }
+    };
+    let newest: Option<Option<i64>> = transaction.first(sql, &[], |row| row.get(0))?;
+    Ok(newest.flatten().map(RunNumber))
+}
 
-    /// Every run, newest first.
-    fn ids(&self, connection: &Connection) -> Result<Vec<(RunNumber, String)>, Error> {
-        let read = || {
-            let mut statement =
-                connection.prepare("SELECT number, id FROM runs ORDER BY number DESC")?;
-            let rows = statement.query_map([], |row| Ok((RunNumber(row.get(0)?), row.get(1)?)))?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|cause| Error::sqlite(&self.path, cause))
-    }
+/// Every run, newest first.
+fn ids(transaction: &Transaction<'_>) -> Result<Vec<(RunNumber, String)>, Error> {
+    let sql = "SELECT number, id FROM runs ORDER BY number DESC";
+    transaction.all(sql, &[], |row| {
+        Ok((RunNumber(row.get(0)?), row.text(1)?.to_owned()))
+    })
 }
 
 /// The ids most similar to the request: by their starts, because users type starts, then whole.

@@ -1,104 +1,200 @@
-//! Opens the store's file without endangering its contents, and so that commits are durable.
+//! Opens a store without endangering its contents, and so that commits are durable.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use pglogin::ServerUrl;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::Error;
+use crate::database::{Database, Server, Transaction, connect, set_and_read};
+use crate::place::Place;
 use crate::schema::{self, State};
 
-/// How long a writer waits for another process's transaction, which takes milliseconds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A store of runs in one SQLite file.
+/// A store of runs in one SQLite file, or in a schema of a PostgreSQL database.
 #[derive(Debug)]
 pub struct Store {
-    /// Absolute, so that SQLite does not interpret it as a special name (`:memory:`).
-    pub(crate) path: PathBuf,
-    pub(crate) connection: Connection,
+    pub(crate) place: Place,
+    database: Database,
 }
 
 impl Store {
-    /// Opens the store at `path` for writing; creates it and its directories if missing.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        let path = absolute(path)?;
-        if let Some(directory) = path.parent() {
-            make_directory(directory)?;
+    /// Opens the store for writing; creates it, with the directories of a file, if missing.
+    pub fn open(place: impl Into<Place>) -> Result<Self, Error> {
+        match place.into() {
+            Place::File(path) => Self::open_file(&path),
+            Place::Server(url) => Self::open_server(&url, false),
         }
-        let connection = connect(&path, OpenFlags::SQLITE_OPEN_CREATE)?;
-        let mut store = Store { path, connection };
-        if store.is_read_only()? {
-            return Err(Error::NotWritable {
-                path: store.path,
-                cause: "no permission, or a read-only file system".to_string(),
-            });
-        }
-        store.prepare()?;
-        Ok(store)
     }
 
-    /// Opens the store at `path` for reading, without creating anything: the file must exist, and
-    /// may be on a read-only file system.
-    ///
-    /// This rolls back what a killed writer left unfinished, so the file is opened for writing
-    /// where that is possible.
-    pub fn open_existing(path: &Path) -> Result<Self, Error> {
-        let path = absolute(path)?;
-        if !path.exists() {
-            return Err(Error::NotThere { path });
+    /// Opens the store for writing, and waits for a server that is away or busy: for what sends
+    /// many runs, beside many others.
+    pub fn open_patiently(place: impl Into<Place>) -> Result<Self, Error> {
+        match place.into() {
+            Place::File(path) => Self::open_file(&path),
+            Place::Server(url) => Self::open_server(&url, true),
         }
-        let connection = connect(&path, OpenFlags::empty())?;
-        let mut store = Store { path, connection };
-        match store.state()? {
-            State::Empty => Err(Error::NotThere { path: store.path }),
-            State::Older(found) if store.is_read_only()? => Err(Error::Outdated {
-                path: store.path,
-                found,
-                known: schema::VERSION,
-            }),
-            State::Current if store.is_read_only()? => Ok(store),
-            State::Older(_) | State::Current => {
-                store.prepare()?;
-                Ok(store)
+    }
+
+    /// Opens the store for reading, without creating anything: it must exist. A file may be on a
+    /// read-only file system, a server may be a standby.
+    ///
+    /// This rolls back what a killed writer left unfinished in a file, so the file is opened for
+    /// writing where that is possible.
+    pub fn open_existing(place: impl Into<Place>) -> Result<Self, Error> {
+        match place.into() {
+            Place::File(path) => Self::open_existing_file(&path),
+            Place::Server(url) => {
+                let store = Self::connect(&url, false)?;
+                match store.state()? {
+                    State::Empty => Err(Error::NotThere { place: store.place }),
+                    State::Current => Ok(store),
+                    State::Older(found) => match store.migrate() {
+                        Err(Error::NotWritable { place, .. }) => Err(Error::Outdated {
+                            place,
+                            found,
+                            known: schema::VERSION,
+                        }),
+                        migrated => migrated.map(|()| store),
+                    },
+                }
             }
         }
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Reads in one transaction.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl Fn(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.database.read(&self.place, work)
+    }
+
+    /// Commits what `work` writes, or nothing.
+    pub(crate) fn write<T>(
+        &mut self,
+        work: impl Fn(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.database.write(&self.place, work)
+    }
+
+    fn connect(url: &ServerUrl, is_patient: bool) -> Result<Self, Error> {
+        let place = Place::Server(Box::new(url.clone()));
+        let database = Database::Server(Box::new(Server::open(&place, url, is_patient)?));
+        Ok(Store { place, database })
+    }
+
+    fn open_server(url: &ServerUrl, is_patient: bool) -> Result<Self, Error> {
+        let store = Self::connect(url, is_patient)?;
+        if store.state()? != State::Current {
+            store.migrate()?;
+        }
+        Ok(store)
+    }
+
+    fn open_file(path: &Path) -> Result<Self, Error> {
+        let path = absolute(path)?;
+        if let Some(directory) = path.parent() {
+            make_directory(directory)?;
+        }
+        let file = OpenFile::open(&path, OpenFlags::SQLITE_OPEN_CREATE)?;
+        if file.is_read_only()? {
+            return Err(Error::NotWritable {
+                place: file.place,
+                cause: "no permission, or a read-only file system".to_string(),
+            });
+        }
+        file.prepare()
+    }
+
+    fn open_existing_file(path: &Path) -> Result<Self, Error> {
+        let path = absolute(path)?;
+        if !path.exists() {
+            let place = Place::File(path);
+            return Err(Error::NotThere { place });
+        }
+        let file = OpenFile::open(&path, OpenFlags::empty())?;
+        match file.state()? {
+            State::Empty => Err(Error::NotThere { place: file.place }),
+            State::Older(found) if file.is_read_only()? => Err(Error::Outdated {
+                place: file.place,
+                found,
+                known: schema::VERSION,
+            }),
+            State::Current if file.is_read_only()? => Ok(file.into_store()),
+            State::Older(_) | State::Current => file.prepare(),
+        }
+    }
+
+    fn state(&self) -> Result<State, Error> {
+        self.read(schema::identify)
+    }
+
+    fn migrate(&self) -> Result<(), Error> {
+        self.database.upgrade(&self.place, schema::migrate)
+    }
+}
+
+/// A file that is open, and not changed yet.
+struct OpenFile {
+    /// Absolute, so that SQLite does not interpret it as a special name (`:memory:`).
+    path: PathBuf,
+    place: Place,
+    connection: Connection,
+}
+
+impl OpenFile {
+    fn open(path: &Path, create: OpenFlags) -> Result<Self, Error> {
+        let place = Place::from(path);
+        let connection = connect(path, create).map_err(|cause| Error::sqlite(&place, cause))?;
+        let path = path.to_owned();
+        Ok(OpenFile {
+            path,
+            place,
+            connection,
+        })
     }
 
     /// The state of the file, after checking that it is not truncated.
     fn state(&self) -> Result<State, Error> {
-        let state = schema::identify(&self.path, &self.connection)?;
+        let transaction = Transaction::File(&self.place, &self.connection);
+        let state = schema::identify(&transaction)?;
         if state != State::Empty {
-            schema::check_length(&self.path, &self.connection)?;
+            schema::check_length(&self.path, &transaction)?;
         }
         Ok(state)
     }
 
     fn is_read_only(&self) -> Result<bool, Error> {
         let read_only = self.connection.is_readonly(MAIN_DB);
-        read_only.map_err(|cause| Error::sqlite(&self.path, cause))
+        read_only.map_err(|cause| Error::sqlite(&self.place, cause))
     }
 
     /// Upgrades the file to the current version and makes commits durable.
-    fn prepare(&mut self) -> Result<(), Error> {
-        if self.state()? != State::Current {
-            schema::migrate(&self.path, &mut self.connection)?;
+    fn prepare(self) -> Result<Store, Error> {
+        let state = self.state()?;
+        let store = self.into_store();
+        if state != State::Current {
+            store.migrate()?;
         }
+        let Database::File(connection) = &store.database else {
+            unreachable!("the store is a file")
+        };
+        let failed = |cause| Error::sqlite(&store.place, cause);
         // Switch a file back that someone switched to the write-ahead log.
-        let journal = self.set_and_read("journal_mode", "DELETE");
-        let synchronous = self.set_and_read("synchronous", "EXTRA");
-        match (journal?.as_str(), synchronous?.as_str()) {
+        let journal = set_and_read(connection, "journal_mode", "DELETE").map_err(failed)?;
+        let synchronous = set_and_read(connection, "synchronous", "EXTRA").map_err(failed)?;
+        match (journal.as_str(), synchronous.as_str()) {
             // 3 is EXTRA, see <https://www.sqlite.org/pragma.html#pragma_synchronous>.
-            ("delete", "3") => Ok(()),
+            ("delete", "3") => Ok(store),
             (journal, synchronous) => Err(Error::NotWritable {
-                path: self.path.clone(),
+                place: store.place.clone(),
                 cause: format!(
                     "journal mode delete and synchronous 3 are needed, \
                      and SQLite stays at {journal} and {synchronous}"
@@ -107,28 +203,17 @@ impl Store {
         }
     }
 
-    fn set_and_read(&self, pragma: &str, value: &str) -> Result<String, Error> {
-        let failed = |cause| Error::sqlite(&self.path, cause);
-        let run = |sql: String| {
-            let mut statement = self.connection.prepare(&sql)?;
-            let mut rows = statement.query([])?;
-            let row = rows.next()?;
-            row.map(|row| row.get::<_, rusqlite::types::Value>(0))
-                .transpose()
-        };
-        run(format!("PRAGMA {pragma} = {value}")).map_err(failed)?;
-        let value = run(format!("PRAGMA {pragma}")).map_err(failed)?;
-        Ok(match value {
-            Some(rusqlite::types::Value::Text(text)) => text,
-            Some(rusqlite::types::Value::Integer(number)) => number.to_string(),
-            _ => "nothing".to_string(),
-        })
+    fn into_store(self) -> Store {
+        Store {
+            place: self.place,
+            database: Database::File(self.connection),
+        }
     }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|cause| Error::NotWritable {
-        path: path.to_path_buf(),
+        place: path.into(),
         cause: cause.to_string(),
     })
 }
@@ -143,23 +228,4 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
         directory: directory.to_path_buf(),
         cause,
     })
-}
-
-/// A connection without any changes yet.
-///
-/// `SQLITE_OPEN_URI` stays off, so that a path that begins with `file:` is a path. With
-/// `SQLITE_OPEN_READ_WRITE`, SQLite opens a write-protected file for reading.
-fn connect(path: &Path, create: OpenFlags) -> Result<Connection, Error> {
-    let failed = |cause| Error::sqlite(path, cause);
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-    // The file may come from anywhere: its schema must not call functions, and its pages are
-    // checked when they are read.
-    connection
-        .execute_batch(
-            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;",
-        )
-        .map_err(failed)?;
-    Ok(connection)
 }

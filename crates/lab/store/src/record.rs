@@ -1,8 +1,8 @@
 //! Writes runs: each function here is one transaction.
 
 use model::{Calibration, Case, Run, RunStatus, Trial};
-use rusqlite::{Transaction, TransactionBehavior, named_params, params};
 
+use crate::database::{Transaction, Value, new_uid};
 use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
 use crate::schema::{outcome_words, status_word};
 use crate::{Error, Store};
@@ -14,23 +14,8 @@ pub(crate) struct RunNumber(pub(crate) i64);
 impl Store {
     /// Claims the first of these ids that neither belongs to a run nor was claimed by a process,
     /// for a run to be stored later. If the run is never stored, only its id stays claimed.
-    pub fn claim_id(&mut self, mut ids: impl Iterator<Item = String>) -> Result<String, Error> {
-        const SQL: &str = "
-            INSERT OR IGNORE INTO claimed_ids (id)
-            SELECT :id WHERE NOT EXISTS (SELECT 1 FROM runs WHERE id = :id)";
-        let path = self.path.clone();
-        let mut last = String::new();
-        self.in_transaction(|transaction| {
-            for id in &mut ids {
-                let claimed = transaction.execute(SQL, named_params! { ":id": id });
-                if claimed.map_err(|cause| Error::sqlite(&path, cause))? == 1 {
-                    return Ok(id);
-                }
-                last = id;
-            }
-            let id = last.clone();
-            Err(Error::IdTaken { path, id })
-        })
+    pub fn claim_id(&mut self, ids: impl Iterator<Item = String> + Clone) -> Result<String, Error> {
+        self.write(|transaction| claim(transaction, ids.clone()))
     }
 
     /// Stores a whole run with its trials, or nothing at all.
@@ -44,44 +29,44 @@ impl Store {
         let machine = machine.map(|it| MACHINE.write(it)).transpose()?;
         let calibration = run.calibration.as_ref();
         let calibration = calibration.map(|it| CALIBRATION.write(it)).transpose()?;
-        let path = self.path.clone();
-        self.in_transaction(|transaction| {
-            let done = transaction.execute(
-                "INSERT INTO runs (id, format, experiment, question, definition, started_at,
-                     status, seed, metric, baseline, asks_about_memory, window_s, host, emulated,
-                     machine, calibration)
-                 VALUES (:id, :format, :experiment, :question, :definition, :started_at,
-                     :status, :seed, :metric, :baseline, :asks_about_memory, :window_s,
-                     :host, :emulated, :machine, :calibration)",
-                named_params! {
-                    ":id": run.id,
-                    ":format": RUN.format(),
-                    ":experiment": run.experiment,
-                    ":question": run.question,
-                    ":definition": run.definition,
-                    ":started_at": run.started_at,
-                    ":status": status_word(run.status),
-                    ":seed": run.seed.to_string(),
-                    ":metric": run.metric.name(),
-                    ":baseline": run.baseline,
-                    ":asks_about_memory": run.asks_about_memory,
-                    ":window_s": run.window_s,
-                    ":host": run.host(),
-                    ":emulated": emulated,
-                    ":machine": machine,
-                    ":calibration": calibration,
-                },
-            );
-            let number = inserted(transaction, &path, &run.id, done)?;
+        let (format, seed, uid) = (RUN.format(), run.seed.to_string(), new_uid()?);
+        self.write(|transaction| {
+            let number = insert_row(
+                transaction,
+                &run.id,
+                &[
+                    ("format", (&format).into()),
+                    ("experiment", (&run.experiment).into()),
+                    ("question", (&run.question).into()),
+                    ("definition", (&run.definition).into()),
+                    ("started_at", (&run.started_at).into()),
+                    ("status", status_word(run.status).into()),
+                    ("seed", (&seed).into()),
+                    ("metric", run.metric.name().into()),
+                    ("baseline", (&run.baseline).into()),
+                    ("asks_about_memory", run.asks_about_memory.into()),
+                    ("window_s", run.window_s.into()),
+                    ("host", run.host().into()),
+                    ("emulated", emulated.into()),
+                    ("machine", machine.as_ref().into()),
+                    ("calibration", calibration.as_ref().into()),
+                    ("uid", (&uid).into()),
+                ],
+            )?;
             for (position, case) in run.cases.iter().enumerate() {
-                insert_case(transaction, &path, number, position, case)?;
+                insert_case(transaction, number, position, case)?;
             }
             for (position, skipped) in run.skipped.iter().enumerate() {
-                let inserted = transaction.execute(
-                    "INSERT INTO skipped (run, position, case_name, reason) VALUES (?, ?, ?, ?)",
-                    params![number.0, position as i64, skipped.case, skipped.reason],
-                );
-                inserted.map_err(|cause| Error::sqlite(&path, cause))?;
+                transaction.execute(
+                    "INSERT INTO skipped (run, position, case_name, reason)
+                     VALUES ($1, $2, $3, $4)",
+                    &[
+                        number.0.into(),
+                        (position as i64).into(),
+                        (&skipped.case).into(),
+                        (&skipped.reason).into(),
+                    ],
+                )?;
             }
             Ok(number)
         })
@@ -93,8 +78,7 @@ impl Store {
         case_index: usize,
         trial: &Trial,
     ) -> Result<(), Error> {
-        let path = self.path.clone();
-        self.in_transaction(|transaction| insert_trial(transaction, &path, run, case_index, trial))
+        self.write(|transaction| insert_trial(transaction, run, case_index, trial))
     }
 
     pub(crate) fn set_calibration(
@@ -104,7 +88,7 @@ impl Store {
     ) -> Result<(), Error> {
         let text = CALIBRATION.write(calibration)?;
         self.update(
-            "UPDATE runs SET calibration = ? WHERE number = ?",
+            "UPDATE runs SET calibration = $1 WHERE number = $2",
             &text,
             run,
         )
@@ -112,83 +96,92 @@ impl Store {
 
     pub(crate) fn set_status(&mut self, run: RunNumber, status: RunStatus) -> Result<(), Error> {
         self.update(
-            "UPDATE runs SET status = ? WHERE number = ?",
+            "UPDATE runs SET status = $1 WHERE number = $2",
             status_word(status),
             run,
         )
     }
 
     fn update(&mut self, sql: &str, value: &str, run: RunNumber) -> Result<(), Error> {
-        let path = self.path.clone();
-        self.in_transaction(|transaction| {
-            let updated = transaction.execute(sql, params![value, run.0]);
-            updated.map_err(|cause| Error::sqlite(&path, cause))?;
+        self.write(|transaction| {
+            transaction.execute(sql, &[value.into(), run.0.into()])?;
             Ok(())
         })
     }
-
-    /// Commits the changes made by `write`, or rolls all of them back.
-    ///
-    /// Takes the write lock at the start: two writers that both begin as readers would deadlock.
-    pub(crate) fn in_transaction<T>(
-        &mut self,
-        write: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let failed = |cause| Error::sqlite(&self.path, cause);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(failed)?;
-        let value = write(&transaction)?;
-        transaction.commit().map_err(failed)?;
-        Ok(value)
-    }
 }
 
-/// The number of a run whose row was inserted; its id is claimed no more.
-pub(crate) fn inserted(
+/// Claims the first of these ids that is free.
+pub(crate) fn claim(
     transaction: &Transaction<'_>,
-    path: &std::path::Path,
-    id: &str,
-    done: rusqlite::Result<usize>,
-) -> Result<RunNumber, Error> {
-    done.map_err(|cause| match cause.sqlite_error() {
-        Some(error) if error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE => {
-            Error::IdTaken {
-                path: path.to_path_buf(),
-                id: id.to_owned(),
-            }
+    ids: impl Iterator<Item = String>,
+) -> Result<String, Error> {
+    /// Of two that claim the same id, the second waits for the end of the first here.
+    const CLAIM: &str = "INSERT INTO claimed_ids (id) VALUES ($1) ON CONFLICT DO NOTHING";
+    /// So this one sees the run that the first has stored meanwhile.
+    const GIVE_BACK: &str = "DELETE FROM claimed_ids
+        WHERE id = $1 AND EXISTS (SELECT 1 FROM runs WHERE runs.id = claimed_ids.id)";
+    let mut last = String::new();
+    for id in ids {
+        let claimed = transaction.execute(CLAIM, &[(&id).into()])?;
+        if claimed == 1 && transaction.execute(GIVE_BACK, &[(&id).into()])? == 0 {
+            return Ok(id);
         }
-        _ => Error::sqlite(path, cause),
-    })?;
-    let number = RunNumber(transaction.last_insert_rowid());
-    let unclaimed = transaction.execute("DELETE FROM claimed_ids WHERE id = ?", [id]);
-    unclaimed.map_err(|cause| Error::sqlite(path, cause))?;
-    Ok(number)
+        last = id;
+    }
+    Err(Error::IdTaken {
+        place: transaction.place().clone(),
+        id: last,
+    })
+}
+
+/// Inserts a row of `runs`; its id is claimed no more.
+pub(crate) fn insert_row(
+    transaction: &Transaction<'_>,
+    id: &str,
+    columns: &[(&str, Value<'_>)],
+) -> Result<RunNumber, Error> {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let values = columns.iter().map(|(_, value)| value.clone());
+    let values: Vec<Value<'_>> = [Value::from(id)].into_iter().chain(values).collect();
+    let places: Vec<String> = (1..=values.len())
+        .map(|place| format!("${place}"))
+        .collect();
+    let sql = format!(
+        "INSERT INTO runs (id, {}) VALUES ({}) RETURNING number",
+        names.join(", "),
+        places.join(", ")
+    );
+    let number = transaction.first(&sql, &values, |row| row.get(0));
+    let number = number.map_err(|error| error.with_id(id))?;
+    transaction.execute("DELETE FROM claimed_ids WHERE id = $1", &[id.into()])?;
+    // A statement that returns what it inserted returns a row.
+    number
+        .map(RunNumber)
+        .ok_or(Error::NotRecording { what: "a run" })
 }
 
 fn insert_case(
     transaction: &Transaction<'_>,
-    path: &std::path::Path,
     run: RunNumber,
     position: usize,
     case: &Case,
 ) -> Result<(), Error> {
     let plan = CASE.write(&case.plan)?;
-    let inserted = transaction.execute(
-        "INSERT INTO cases (run, position, name, plan) VALUES (?, ?, ?, ?)",
-        params![run.0, position as i64, case.plan.name, plan],
-    );
-    inserted.map_err(|cause| Error::sqlite(path, cause))?;
-    for trial in &case.trials {
-        insert_trial(transaction, path, run, position, trial)?;
-    }
-    Ok(())
+    transaction.execute(
+        "INSERT INTO cases (run, position, name, plan) VALUES ($1, $2, $3, $4)",
+        &[
+            run.0.into(),
+            (position as i64).into(),
+            (&case.plan.name).into(),
+            (&plan).into(),
+        ],
+    )?;
+    let mut trials = case.trials.iter();
+    trials.try_for_each(|trial| insert_trial(transaction, run, position, trial))
 }
 
 fn insert_trial(
     transaction: &Transaction<'_>,
-    path: &std::path::Path,
     run: RunNumber,
     case_index: usize,
     trial: &Trial,
@@ -196,26 +189,18 @@ fn insert_trial(
     let text = TRIAL.write(trial)?;
     let (outcome, reason) = outcome_words(&trial.outcome);
     let value = trial.measured.as_ref().map(|it| it.value);
-    let inserted = transaction.execute(
-        "INSERT INTO trials
-             (run, case_position, round, outcome, reason, value, trial)
-         VALUES (?, ?, ?, ?, ?, ?, ?)",
-        params![
-            run.0,
-            case_index as i64,
-            trial.round,
-            outcome,
-            reason,
-            value,
-            text
+    transaction.execute(
+        "INSERT INTO trials (run, case_position, round, outcome, reason, value, trial)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        &[
+            run.0.into(),
+            (case_index as i64).into(),
+            trial.round.into(),
+            outcome.into(),
+            reason.into(),
+            value.into(),
+            (&text).into(),
         ],
-    );
-    inserted.map(|_| ()).map_err(|cause| {
-        match cause.sqlite_error().map(|error| error.extended_code) {
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
-                Error::NotRecording { what: "a trial" }
-            }
-            _ => Error::sqlite(path, cause),
-        }
-    })
+    )?;
+    Ok(())
 }

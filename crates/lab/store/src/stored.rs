@@ -2,7 +2,9 @@
 
 use model::{LiveRun, Run};
 
-use crate::lookup::Wanted;
+use crate::database::Transaction;
+use crate::load::read_whole;
+use crate::lookup::{Wanted, find};
 use crate::record::RunNumber;
 use crate::{Error, Store, live};
 
@@ -37,35 +39,32 @@ impl Store {
 
     /// Loads a run of live windows as [`Store::load`] does; `None` if it is one of an experiment.
     pub fn load_live(&self, asked: &str) -> Result<Option<LiveRun>, Error> {
-        let failed = |cause| Error::sqlite(&self.path, cause);
-        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
-        let number = self.find(&transaction, asked, Wanted::OfExperiment)?;
-        live::read(&self.path, &transaction, number)
+        self.read(|transaction| {
+            let number = find(transaction, asked, Wanted::OfExperiment)?;
+            live::read(transaction, number)
+        })
     }
 
     fn load_wanted(&self, asked: &str, wanted: Wanted) -> Result<Stored, Error> {
-        let failed = |cause| Error::sqlite(&self.path, cause);
-        // One transaction, for a consistent snapshot of a run that is being recorded.
-        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
-        let number = self.find(&transaction, asked, wanted)?;
-        if let Some(live) = live::read(&self.path, &transaction, number)? {
-            return Ok(Stored::Live(Box::new(live)));
-        }
-        let run = self.read_whole(&transaction, number)?;
-        Ok(Stored::Run(Box::new(run)))
+        self.read(|transaction| read(transaction, find(transaction, asked, wanted)?))
     }
 
     /// The runs of live windows with this label, oldest first.
     pub fn labelled(&self, label: &str) -> Result<Vec<LiveRun>, Error> {
-        let failed = |cause| Error::sqlite(&self.path, cause);
-        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
-        let sql = "SELECT run FROM live_runs WHERE label = ? ORDER BY run";
-        let mut statement = transaction.prepare(sql).map_err(failed)?;
-        let rows = statement.query_map([label], |row| row.get(0));
-        let numbers: Vec<i64> = rows.and_then(Iterator::collect).map_err(failed)?;
-        let runs = numbers
-            .into_iter()
-            .map(|number| live::read(&self.path, &transaction, RunNumber(number)).transpose());
-        runs.flatten().collect()
+        const SQL: &str = "SELECT run FROM live_runs WHERE label = $1 ORDER BY run";
+        self.read(|transaction| {
+            let numbers: Vec<i64> = transaction.all(SQL, &[label.into()], |row| row.get(0))?;
+            let numbers = numbers.into_iter().map(RunNumber);
+            let runs = numbers.map(|number| live::read(transaction, number).transpose());
+            runs.flatten().collect()
+        })
+    }
+}
+
+/// Reads a run, whatever it is.
+pub(crate) fn read(transaction: &Transaction<'_>, number: RunNumber) -> Result<Stored, Error> {
+    match live::read(transaction, number)? {
+        Some(live) => Ok(Stored::Live(Box::new(live))),
+        None => read_whole(transaction, number).map(|run| Stored::Run(Box::new(run))),
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -112,6 +113,16 @@ struct Limit {
     until: Instant,
     bytes_max: u64,
     bytes_left: u64,
+}
+
+/// Hands the connection over to who sets limits of their own.
+impl From<Socket> for OwnedFd {
+    fn from(socket: Socket) -> Self {
+        match socket.stream {
+            Stream::Unix(stream) => stream.into(),
+            Stream::Tcp(stream) => stream.into(),
+        }
+    }
 }
 
 impl Socket {

@@ -66,7 +66,7 @@ fn a_newer_store_is_left_alone() {
     });
     check(
         &newer,
-        &["runs.sqlite", "schema version 99", "supports up to 3"],
+        &["runs.sqlite", "schema version 99", "supports up to 4"],
     );
 }
 

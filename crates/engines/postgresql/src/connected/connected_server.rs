@@ -5,15 +5,15 @@ use std::time::Duration;
 use journal::Journal;
 use linux::Root;
 use model::{ServerKind, counted};
+use pglogin::{Login, ServerUrl};
 use postgres::Client;
 use server::{ConnectOrder, Connected, Loaded, Source, TablesPlan};
 
 use super::schema::OwnSchema;
 use super::their_table;
-use super::url::Address;
 use crate::connection::LoadedTables;
 use crate::kind::KIND;
-use crate::login::Login;
+use crate::login::{connect, find};
 use crate::prewarm::read_through_index;
 use crate::session::SETTINGS;
 use crate::tables::Table;
@@ -49,9 +49,9 @@ impl ConnectedServer {
     /// When the URL is invalid, the server rejects the connection or is too old, the table cannot
     /// be measured, or the schema cannot be created; nothing is left behind then.
     pub(crate) fn open(order: &ConnectOrder, journal: &Journal) -> Result<Self, Error> {
-        let address = Address::parse(&order.url, matches!(order.source, Source::Table(_)))?;
-        let has_password = address.has_password();
-        let (login, mut client) = address.connect()?;
+        let url = ServerUrl::parse(&order.url, matches!(order.source, Source::Table(_)))?;
+        let has_password = url.has_password();
+        let (login, mut client) = find(url)?;
         let version = version_of(&mut client)?;
         if version.major < COUNTS_SESSIONS_SINCE {
             refuse_others(&mut client, &version)?;
@@ -113,8 +113,7 @@ impl Connected for ConnectedServer {
     }
 
     fn load(&self) -> Result<Box<dyn Loaded>, server::Error> {
-        let client = self.login.connect();
-        let mut client = client.map_err(Error::client("connecting to the server"))?;
+        let mut client = connect(&self.login)?;
         client
             .batch_execute(SETTINGS)
             .map_err(Error::client("preparing the session"))?;

@@ -4,7 +4,6 @@
 mod connected_server;
 mod schema;
 mod their_table;
-mod url;
 
 pub(crate) use connected_server::ConnectedServer;
 pub(crate) use schema::SchemaMade;

@@ -4,13 +4,13 @@
 use std::fmt::{self, Display, Formatter};
 
 use journal::{Change, Journal, Presence, ProcessIdentity, TakeBack};
+use pglogin::{Login, ServerUrl, without_password};
 use postgres::Client;
 use serde::{Deserialize, Serialize};
 use server::TablesPlan;
 
-use super::url::{Address, without_password};
 use crate::Error;
-use crate::login::Login;
+use crate::login::{connect, find};
 use crate::tables::{self, Table, quoted};
 
 /// The comment on every such schema.
@@ -85,8 +85,7 @@ impl OwnSchema {
 
     fn remove_once(&mut self) -> Result<(), Error> {
         self.is_removed = true;
-        let client = self.login.connect();
-        let mut client = client.map_err(Error::client("connecting to the server"))?;
+        let mut client = connect(&self.login)?;
         drop_if_ours(&mut client, &self.name)?;
         Ok(self.journal.mark_undone(self.entry)?)
     }
@@ -132,7 +131,9 @@ impl Change for SchemaMade {
 
     /// Makes the server drop the schema, unless it is gone.
     fn take_back(&self, _: &TakeBack<'_>) -> Result<Option<String>, journal::Error> {
-        let connected = Address::parse(&self.server, false).and_then(Address::connect);
+        let connected = ServerUrl::parse(&self.server, false)
+            .map_err(Error::from)
+            .and_then(find);
         let dropped = connected.and_then(|(_, mut client)| drop_if_ours(&mut client, &self.schema));
         dropped.map_err(|error| journal::Error::Undo {
             change: self.to_string(),

@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
+use pglogin::{Passwords, Surroundings, require_answer};
 use postgres::{Client, NoTls};
 
 use super::lock_file::LockFile;
 use super::owner::{self, Asker};
 use crate::Error;
-use crate::answering::require_answer;
-use crate::passwords::Passwords;
 use crate::scratch_server::CONNECT_WITHIN;
-use crate::surroundings::Surroundings;
 
 /// Databases that exist in every cluster, unless an administrator dropped them.
 const USUAL: [&str; 2] = ["postgres", "template1"];
@@ -84,7 +82,7 @@ impl Door<'_> {
     pub(crate) fn connect(&self, database: &str) -> Result<Client, Error> {
         let LockFile { socket, port, .. } = self.lock_file;
         let role = self.role;
-        let mut config = postgres::Config::new();
+        let mut config = tokio_postgres::Config::new();
         config
             .host_path(socket)
             .port(*port)
@@ -96,7 +94,8 @@ impl Door<'_> {
         if let Some(password) = self.passwords.of(&config)? {
             config.password(password);
         }
-        config.connect(NoTls).map_err(Error::client(format!(
+        let connected = postgres::Config::from(config).connect(NoTls);
+        connected.map_err(Error::client(format!(
             "connecting to database {database:?} through {}, port {port}, as {role:?}",
             socket.display()
         )))

@@ -44,8 +44,8 @@ fn check_error(sql: &str, expected: &str) {
 #[test]
 fn a_newer_store_is_left_alone() {
     check_error(
-        "PRAGMA user_version = 4",
-        "the store \"FILE\" has schema version 4, but this numalab supports up to 3",
+        "PRAGMA user_version = 5",
+        "the store \"FILE\" has schema version 5, but this numalab supports up to 4",
     );
     check_error(
         "UPDATE runs SET format = 'numalab.stored-run/2'",

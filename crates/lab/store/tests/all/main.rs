@@ -6,6 +6,7 @@
 )]
 
 mod arbitrary;
+mod homes;
 mod small_run;
 
 mod hostile_files;
@@ -14,3 +15,5 @@ mod lookup;
 mod processes;
 mod released;
 mod round_trip;
+mod servers;
+mod transfer;

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use store::{RunRecorder, Store};
 
 use crate::arbitrary;
+use crate::homes::on_both_of;
 
 /// The events a runner tells of a run.
 fn record(store: &mut Store, run: &Run) {
@@ -41,32 +42,33 @@ proptest! {
 
     #[test]
     fn a_run_is_read_as_it_was_stored(run in arbitrary::run()) {
-        let directory = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&directory.path().join("store.db")).unwrap();
-        store.insert(&run).unwrap();
-        prop_assert_eq!(store.load(&run.id).unwrap(), run);
+        on_both_of("a_run_is_read_as_it_was_stored", std::slice::from_ref(&run), |home| {
+            let mut store = home.open();
+            store.insert(&run).unwrap();
+            assert_eq!(store.load(&run.id).unwrap(), run);
+        });
     }
 
     #[test]
     fn a_run_is_read_as_it_was_recorded(mut runs in prop::collection::vec(arbitrary::run(), 1..3)) {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("store.db");
         for (number, run) in runs.iter_mut().enumerate() {
             run.id = format!("run-{number}");
-            record(&mut Store::open(&path).unwrap(), run);
         }
-        let store = Store::open_existing(&path).unwrap();
-        for run in &runs {
-            prop_assert_eq!(&store.load(&run.id).unwrap(), run);
-        }
-        let headers = store.history(usize::MAX).unwrap();
-        for (header, run) in headers.iter().zip(runs.iter().rev()) {
-            let trials = run.cases.iter().map(|case| case.trials.len() as u32).sum::<u32>();
-            let counted = header.trials_valid + header.trials_invalid + header.trials_failed;
-            prop_assert_eq!(&header.id, &run.id);
-            prop_assert_eq!(counted, trials);
-            prop_assert_eq!(header.cases as usize, run.cases.len());
-            prop_assert_eq!(header.skipped as usize, run.skipped.len());
-        }
+        on_both_of("a_run_is_read_as_it_was_recorded", &runs, |home| {
+            runs.iter().for_each(|run| record(&mut home.open(), run));
+            let store = home.open_existing();
+            for run in &runs {
+                assert_eq!(&store.load(&run.id).unwrap(), run);
+            }
+            let headers = store.history(usize::MAX).unwrap();
+            for (header, run) in headers.iter().zip(runs.iter().rev()) {
+                let trials = run.cases.iter().map(|case| case.trials.len() as u32);
+                let counted = header.trials_valid + header.trials_invalid + header.trials_failed;
+                assert_eq!(&header.id, &run.id);
+                assert_eq!(counted, trials.sum::<u32>());
+                assert_eq!(header.cases as usize, run.cases.len());
+                assert_eq!(header.skipped as usize, run.skipped.len());
+            }
+        });
     }
 }

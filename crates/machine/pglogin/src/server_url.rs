@@ -1,23 +1,27 @@
 //! The URL of a server that is already running: parses it, completes it by what libpq's programs
 //! take from their surroundings, and removes its password.
 
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
+
 use crate::Error;
-use crate::login::Login;
 use crate::surroundings::Surroundings;
 
 /// What a URL says, completed.
-pub(super) struct Address {
-    config: postgres::Config,
+#[derive(Clone)]
+pub struct ServerUrl {
+    /// The settings.
+    pub config: Config,
     is_role_named: bool,
     has_password: bool,
 }
 
-impl Address {
+impl ServerUrl {
     /// Parses the URL of a server. With `is_read_only`, the server itself rejects writes in the
     /// session.
-    pub(super) fn parse(url: &str, is_read_only: bool) -> Result<Self, Error> {
+    pub fn parse(url: &str, is_read_only: bool) -> Result<Self, Error> {
         let (url, [service, passfile]) = without_ours(url);
-        let mut config: postgres::Config = url.parse().map_err(|cause| Error::Url { cause })?;
+        let mut config: Config = url.parse().map_err(|cause| Error::Url { cause })?;
         let has_password = config.get_password().is_some();
         let surroundings = Surroundings::of_process();
         let is_role_named = surroundings.complete(&mut config, service, passfile)?;
@@ -27,7 +31,7 @@ impl Address {
             let options = format!("{given} -c default_transaction_read_only=on");
             config.options(options.trim());
         }
-        Ok(Address {
+        Ok(ServerUrl {
             config,
             is_role_named,
             has_password,
@@ -35,13 +39,13 @@ impl Address {
     }
 
     /// Whether the URL itself has a password, which stands on the command line.
-    pub(super) fn has_password(&self) -> bool {
+    pub fn has_password(&self) -> bool {
         self.has_password
     }
 
-    /// Connects.
-    pub(super) fn connect(self) -> Result<(Login, postgres::Client), Error> {
-        Login::find(self.config, self.is_role_named)
+    /// Whether the user chose the role; else it is the one named like them.
+    pub(crate) fn is_role_named(&self) -> bool {
+        self.is_role_named
     }
 }
 
@@ -121,14 +125,14 @@ fn percent_decoded(value: &str) -> String {
 }
 
 /// Returns `host=… port=… user=… dbname=…`, which can be stored: without the password.
-pub(super) fn without_password(config: &postgres::Config) -> String {
+pub fn without_password(config: &Config) -> String {
     let word = |name: &str, value: &str| {
         let value = value.replace('\\', "\\\\").replace('\'', "\\'");
         format!("{name}='{value}'")
     };
     let hosts = config.get_hosts().iter().map(|host| match host {
-        postgres::config::Host::Tcp(name) => word("host", name),
-        postgres::config::Host::Unix(path) => word("host", &path.display().to_string()),
+        Host::Tcp(name) => word("host", name),
+        Host::Unix(path) => word("host", &path.display().to_string()),
     });
     let ports = config
         .get_ports()
@@ -148,11 +152,11 @@ pub(super) fn without_password(config: &postgres::Config) -> String {
 mod tests {
     use proptest::prelude::{prop_assert, proptest};
 
-    use super::{Address, without_ours, without_password};
+    use super::{ServerUrl, without_ours, without_password};
 
     #[test]
     fn a_password_is_not_kept() {
-        let parsed = |url: &str| Address::parse(url, false).unwrap();
+        let parsed = |url: &str| ServerUrl::parse(url, false).unwrap();
         let address = parsed("postgresql://me:s%27ecret@db:5433/sh%27op");
         assert!(address.has_password());
         let kept = without_password(&address.config);
@@ -164,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_refused_without_showing_it() {
-        let error = Address::parse("postgresql://me:secret@:::/", false)
+        let error = ServerUrl::parse("postgresql://me:secret@:::/", false)
             .err()
             .unwrap();
         let text = error.to_string();
@@ -197,7 +201,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_url_panics(url in "(postgresql://)?[ -~é]{0,40}") {
-            if let Ok(address) = Address::parse(&url, true) {
+            if let Ok(address) = ServerUrl::parse(&url, true) {
                 prop_assert!(!without_password(&address.config).contains("password="));
             }
         }

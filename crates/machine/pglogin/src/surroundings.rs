@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use postgres::config::SslMode;
+use tokio_postgres::Config;
+use tokio_postgres::config::{ChannelBinding, SslMode};
 
 use crate::Error;
-use crate::login::{SOCKET_DIRECTORIES, port, socket};
 use crate::passwords::{Passwords, read};
+use crate::places::{SOCKET_DIRECTORIES, port, socket};
 
 /// The settings that are taken, with their variables.
-const VARIABLES: [(&str, &str); 11] = [
+const VARIABLES: [(&str, &str); 14] = [
     ("service", "PGSERVICE"),
     ("passfile", "PGPASSFILE"),
     ("host", "PGHOST"),
@@ -25,6 +26,9 @@ const VARIABLES: [(&str, &str); 11] = [
     ("options", "PGOPTIONS"),
     ("connect_timeout", "PGCONNECT_TIMEOUT"),
     ("sslmode", "PGSSLMODE"),
+    ("channel_binding", "PGCHANNELBINDING"),
+    ("gssencmode", "PGGSSENCMODE"),
+    ("require_auth", "PGREQUIREAUTH"),
 ];
 /// Service files of the machine: `PGSYSCONFDIR` of Debian, Red Hat and upstream.
 const SERVICE_FILES: [&str; 3] = [
@@ -35,7 +39,7 @@ const SERVICE_FILES: [&str; 3] = [
 
 /// Variables and folders of the user who runs numalab.
 #[derive(Default)]
-pub(crate) struct Surroundings {
+pub struct Surroundings {
     variables: BTreeMap<String, String>,
     home: Option<PathBuf>,
     user: Option<String>,
@@ -43,7 +47,7 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// Those of this process.
-    pub(crate) fn of_process() -> Self {
+    pub fn of_process() -> Self {
         let is_taken = |name: &str| name.starts_with("PG");
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -63,7 +67,7 @@ impl Surroundings {
     /// When a setting or its file is not understood, or there is no such service.
     pub(crate) fn complete(
         &self,
-        config: &mut postgres::Config,
+        config: &mut Config,
         service: Option<String>,
         passfile: Option<String>,
     ) -> Result<bool, Error> {
@@ -86,9 +90,9 @@ impl Surroundings {
             }
         }
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            let has_socket = |directory: &&str| socket(directory.into(), port(config)).exists();
+            let has_socket = |directory: &&str| socket(Path::new(directory), port(config)).exists();
             let directory = SOCKET_DIRECTORIES.iter().find(|it| has_socket(it));
-            config.host(directory.unwrap_or(&"localhost"));
+            config.host(*directory.unwrap_or(&"localhost"));
         }
         if let (None, Some(options)) = (config.get_options(), setting("options")) {
             config.options(&options);
@@ -100,12 +104,7 @@ impl Surroundings {
                 config.connect_timeout(Duration::from_secs(seconds));
             }
         }
-        // Others than these ask for TLS, which the connection will say that it lacks.
-        if let Some(mode) = setting("sslmode")
-            && !["disable", "allow", "prefer"].contains(&mode.as_str())
-        {
-            config.ssl_mode(SslMode::Require);
-        }
+        require_plain(config, setting)?;
         if let (None, Some(database)) = (config.get_dbname(), setting("dbname")) {
             config.dbname(&database);
         }
@@ -132,7 +131,7 @@ impl Surroundings {
     ///
     /// # Errors
     /// When their file cannot be read.
-    pub(crate) fn passwords(&self) -> Result<Passwords, Error> {
+    pub fn passwords(&self) -> Result<Passwords, Error> {
         self.passwords_of(self.variable("password"), self.variable("passfile"))
     }
 
@@ -169,12 +168,40 @@ impl Surroundings {
                 return Ok(found);
             }
         }
-        Err(Error::Answer {
+        Err(Error::Setting {
             what: "the service of the connection",
             expected: "one of ~/.pg_service.conf, PGSERVICEFILE or PGSYSCONFDIR".to_owned(),
             found: format!("{name:?}, which is in none of them"),
         })
     }
+}
+
+/// Refuses what asks for security that a plain connection does not have: it is never left out in
+/// silence.
+fn require_plain(config: &Config, setting: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
+    /// The settings, with the values that a plain connection meets.
+    const MET: [(&str, &[&str]); 4] = [
+        ("sslmode", &["disable", "allow", "prefer"]),
+        ("channel_binding", &["disable", "prefer"]),
+        ("gssencmode", &["disable", "prefer"]),
+        ("require_auth", &[]),
+    ];
+    let of_url = |key: &str| match key {
+        "sslmode" if config.get_ssl_mode() == SslMode::Require => Some("require".to_owned()),
+        "sslmode" if config.get_ssl_mode() == SslMode::Disable => Some("disable".to_owned()),
+        "channel_binding" if config.get_channel_binding() == ChannelBinding::Require => {
+            Some("require".to_owned())
+        }
+        _ => None,
+    };
+    for (key, met) in MET {
+        let value = of_url(key).or_else(|| setting(key));
+        if let Some(value) = value.filter(|value| !met.contains(&value.as_str())) {
+            let (setting, value) = (key, value.escape_debug().to_string());
+            return Err(Error::Insecure { setting, value });
+        }
+    }
+    Ok(())
 }
 
 fn list(text: Option<String>) -> Vec<String> {
@@ -188,7 +215,7 @@ fn parsed<T: std::str::FromStr>(
     expected: &str,
     text: &str,
 ) -> Result<T, Error> {
-    text.trim().parse().map_err(|_| Error::Answer {
+    text.trim().parse().map_err(|_| Error::Setting {
         what,
         expected: expected.to_owned(),
         found: format!("{text:?}"),
@@ -214,7 +241,7 @@ fn section(text: &str, name: &str) -> Option<BTreeMap<String, String>> {
 mod tests {
     use std::fs;
 
-    use postgres::config::Host;
+    use tokio_postgres::config::Host;
 
     use super::*;
 
@@ -238,7 +265,7 @@ mod tests {
         (surroundings, home)
     }
 
-    fn password(config: &postgres::Config) -> Option<&str> {
+    fn password(config: &Config) -> Option<&str> {
         config
             .get_password()
             .map(|it| std::str::from_utf8(it).unwrap())
@@ -256,7 +283,7 @@ mod tests {
         ];
         let file = "# ours\n[other]\nuser=other\n[shop]\nhost=db\nport=5433\nuser=clerk\n";
         let (surroundings, _home) = with(&variables, &[(".pg_service.conf", file)]);
-        let mut config: postgres::Config = "user=boss".parse().unwrap();
+        let mut config: Config = "user=boss".parse().unwrap();
         assert!(surroundings.complete(&mut config, None, None).unwrap());
         assert_eq!(config.get_hosts(), [Host::Tcp("db".to_owned())]);
         assert_eq!(config.get_ports(), [5433]);
@@ -273,15 +300,44 @@ mod tests {
     }
 
     #[test]
+    fn security_that_is_not_there_is_refused() {
+        let check = |url: &str, variables: &[(&str, &str)], expected: Option<&str>| {
+            let (surroundings, _home) = with(variables, &[]);
+            let mut config: Config = url.parse().unwrap();
+            let refused = surroundings.complete(&mut config, None, None).err();
+            let text = refused.map(|it| it.to_string());
+            let start = text.as_deref().map(|it| it.split_once(' ').unwrap().0);
+            assert_eq!(start, expected, "{url:?} {variables:?}");
+        };
+        check("sslmode=require", &[], Some("sslmode=require"));
+        check("sslmode=disable", &[("PGSSLMODE", "require")], None);
+        check(
+            "channel_binding=require",
+            &[],
+            Some("channel_binding=require"),
+        );
+        for mode in ["require", "verify-ca", "verify-full", "nonsense"] {
+            check("", &[("PGSSLMODE", mode)], Some(&format!("sslmode={mode}")));
+        }
+        check("", &[("PGSSLMODE", "prefer")], None);
+        check(
+            "",
+            &[("PGGSSENCMODE", "require")],
+            Some("gssencmode=require"),
+        );
+        check("", &[("PGREQUIREAUTH", "none")], Some("require_auth=none"));
+    }
+
+    #[test]
     fn nothing_around_is_libpqs_default() {
         let (surroundings, _home) = with(&[], &[]);
-        let mut config: postgres::Config = "port=1".parse().unwrap();
+        let mut config: Config = "port=1".parse().unwrap();
         assert!(!surroundings.complete(&mut config, None, None).unwrap());
         assert_eq!(config.get_hosts(), [Host::Tcp("localhost".to_owned())]);
         assert_eq!((config.get_user(), password(&config)), (Some("me"), None));
         let (surroundings, _home) = with(&[("PGPORT", "5432x")], &[]);
         let error = surroundings
-            .complete(&mut postgres::Config::new(), None, None)
+            .complete(&mut Config::new(), None, None)
             .unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -5,17 +5,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use linux::plain_file;
-use postgres::config::Host;
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
 use crate::Error;
-use crate::login::{SOCKET_DIRECTORIES, port};
+use crate::places::{SOCKET_DIRECTORIES, port};
 
 /// No file that is read is longer.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Passwords to choose from.
 #[derive(Default)]
-pub(crate) struct Passwords {
+pub struct Passwords {
     /// The one for all servers.
     given: Option<String>,
     /// The file and its text.
@@ -27,7 +28,7 @@ impl Passwords {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(crate) fn new(given: Option<String>, file: Option<PathBuf>) -> Result<Self, Error> {
+    pub fn new(given: Option<String>, file: Option<PathBuf>) -> Result<Self, Error> {
         let file = file.filter(|_| given.is_none());
         let text = file.as_deref().map(read).transpose()?.flatten();
         let file = file.zip(text);
@@ -38,7 +39,7 @@ impl Passwords {
     ///
     /// # Errors
     /// When it stands in a file that others may read, which libpq does not use either.
-    pub(crate) fn of(&self, config: &postgres::Config) -> Result<Option<String>, Error> {
+    pub fn of(&self, config: &Config) -> Result<Option<String>, Error> {
         let Some((path, text)) = &self.file else {
             return Ok(self.given.clone());
         };
@@ -135,7 +136,7 @@ mod tests {
         let with_mode = |mode| fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         with_mode(0o600);
         let found = |url: &str| {
-            let mut config: postgres::Config = url.parse().unwrap();
+            let mut config: Config = url.parse().unwrap();
             config.user("me");
             Passwords::new(None, Some(path.clone()))
                 .unwrap()

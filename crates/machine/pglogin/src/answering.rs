@@ -2,14 +2,14 @@
 //! without a limit, and the queue of a stopped server still accepts connections.
 
 use std::io::{self, Read, Write};
-use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::time::Duration;
 
 use observed::Address;
-use postgres::config::Host;
+use tokio_postgres::Config;
 
 use crate::Error;
+use crate::places::{addresses, socket};
 
 /// A server that needs longer for its first byte is stopped, or too busy to be asked.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
@@ -17,16 +17,13 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// byte (PostgreSQL manual, "Message Formats"). A client that then leaves is not logged
 /// (backend_startup.c, `ProcessStartupPacket`).
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
-/// The port of a URL without one.
-pub(crate) const PORT: u16 = 5432;
 
 /// Checks that the server with this socket directory answers.
 ///
 /// # Errors
 /// When it accepts a connection and is silent. All else is for the client library to tell.
-pub(crate) fn require_answer(directory: &Path, port: u16) -> Result<(), Error> {
-    let socket = directory.join(format!(".s.PGSQL.{port}"));
-    answer_within(Address::Socket(socket), ANSWERS_WITHIN).map(|_| ())
+pub fn require_answer(directory: &Path, port: u16) -> Result<(), Error> {
+    answer_within(Address::Socket(socket(directory, port)), ANSWERS_WITHIN).map(|_| ())
 }
 
 /// Checks that the first server of a URL that can be connected to answers, within the URL's
@@ -34,28 +31,12 @@ pub(crate) fn require_answer(directory: &Path, port: u16) -> Result<(), Error> {
 ///
 /// # Errors
 /// As for [`require_answer`].
-pub(crate) fn require_answer_of(config: &postgres::Config) -> Result<(), Error> {
+pub(crate) fn require_answer_of(config: &Config) -> Result<(), Error> {
     let within = config.get_connect_timeout().copied();
     let within = within.unwrap_or(ANSWERS_WITHIN);
-    let ports = config.get_ports();
-    let numeric = config.get_hostaddrs();
-    for (index, host) in config.get_hosts().iter().enumerate() {
-        let port = ports.get(index).or(ports.first());
-        let port = port.copied().unwrap_or(PORT);
-        let addresses: Vec<Address> = match (numeric.get(index), host) {
-            (Some(address), _) => vec![Address::Tcp((*address, port).into())],
-            (None, Host::Unix(directory)) => {
-                vec![Address::Socket(directory.join(format!(".s.PGSQL.{port}")))]
-            }
-            (None, Host::Tcp(name)) => {
-                let found = (name.as_str(), port).to_socket_addrs();
-                found.into_iter().flatten().map(Address::Tcp).collect()
-            }
-        };
-        for address in addresses {
-            if answer_within(address, within)? {
-                return Ok(());
-            }
+    for address in addresses(config) {
+        if answer_within(address, within)? {
+            return Ok(());
         }
     }
     Ok(())
@@ -69,11 +50,11 @@ fn answer_within(address: Address, within: Duration) -> Result<bool, Error> {
         socket.limit(within, 1);
         let asked = socket.write_all(&SSL_REQUEST);
         let answered = asked.and_then(|()| socket.read_exact(&mut [0]));
-        answered.map_err(server::Error::io(""))
+        answered.map_err(Error::io(""))
     };
     match asked() {
         Ok(()) => Ok(true),
-        Err(server::Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {
+        Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {
             Err(Error::Io { what, cause })
         }
         Err(_) => Ok(false),

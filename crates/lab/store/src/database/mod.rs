@@ -1,0 +1,19 @@
+//! One way to run statements in SQLite and in PostgreSQL. Statements are written once: `$1`, `$2`,
+//! … first occur in this order, which SQLite counts by, and nothing is used that one of them lacks.
+
+mod connection;
+mod file;
+mod row;
+mod server;
+mod session;
+mod transaction;
+mod uid;
+mod value;
+
+pub(crate) use connection::Database;
+pub(crate) use file::{connect, set_and_read};
+pub(crate) use row::Row;
+pub(crate) use server::Server;
+pub(crate) use transaction::Transaction;
+pub(crate) use uid::new_uid;
+pub(crate) use value::Value;
