@@ -26,6 +26,9 @@ pub(crate) struct ExplainArguments {
     /// of the cost of a read is memory latency.
     #[arg(long, value_name = "FILE")]
     pub latency: Option<String>,
+    /// Show the parts of each difference, and each case against the next.
+    #[arg(long)]
+    pub full: bool,
     /// Print JSON (numalab.explain/1).
     #[arg(long)]
     pub json: bool,
@@ -54,7 +57,12 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
         return output::json(&report::explain_document(&run, &found));
     }
     let options = output::text_options();
-    output::data(&report::explanation_text(&run, &found, &options))
+    output::data(&report::explanation_text(
+        &run,
+        &found,
+        arguments.full,
+        &options,
+    ))
 }
 
 /// Reads latencies measured on the machine of the run.

@@ -2,7 +2,9 @@
 
 use model::Metric;
 use serde::Serialize;
-use verdict::{Caveat, ComparedCase, ComparedPair, Ratio, RunComparison, TRIALS_ENOUGH, common};
+use verdict::{
+    Caveat, ComparedCase, ComparedPair, Ratio, RunComparison, TRIALS_ENOUGH, Verdict, common,
+};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
@@ -64,7 +66,10 @@ pub fn comparison_text(
     if !text.is_empty() {
         text.push('\n');
     }
-    text.push_str(&table(found).text(options));
+    text.push_str(&match of_same_cases(found) {
+        Some(runs) => table_of_same_cases(found, runs, options),
+        None => table(found).text(options),
+    });
     for (cases, whose) in [(&found.only_first, "first"), (&found.only_second, "second")] {
         if !cases.is_empty() {
             let line = format!("only in the {whose}: {}", cases.join(", "));
@@ -76,10 +81,71 @@ pub fn comparison_text(
         text.push_str(&licences_compared(found, licences).text(options));
     }
     text.push('\n');
-    for pair in &found.pairs {
+    if let [pair] = &found.pairs[..] {
         let sentence = sentence(found.metric, pair);
         text.push_str(&options.paragraph("", &sentence, Style::of(pair.verdict)));
+        return text;
     }
+    // The table has said the rest.
+    for (verdict, word, _) in Verdict::TABLE {
+        let pairs = found.pairs.iter().filter(|it| it.verdict == verdict);
+        let names: Vec<String> = pairs.map(|it| named(&it.second.case)).collect();
+        if !names.is_empty() {
+            let line = format!("{word}: {}", names.join(", "));
+            text.push_str(&options.paragraph("", &line, Style::of(verdict)));
+        }
+    }
+    text
+}
+
+fn named(case: &str) -> String {
+    plain_within(case, NAME_COLUMNS)
+}
+
+/// The runs of all pairs, if these are pairs of the same cases.
+fn of_same_cases(found: &RunComparison) -> Option<[&str; 2]> {
+    let runs = |it: &'_ ComparedPair| [it.first.run.clone(), it.second.run.clone()];
+    let first = found.pairs.first()?;
+    let is_alike = |it: &ComparedPair| it.first.case == it.second.case && runs(it) == runs(first);
+    let alike = found.pairs.len() > 1 && found.pairs.iter().all(is_alike);
+    alike.then_some([&first.first.run, &first.second.run])
+}
+
+/// Pairs of the same cases of two runs, which are named above the table.
+fn table_of_same_cases(
+    found: &RunComparison,
+    [first, second]: [&str; 2],
+    options: &TextOptions,
+) -> String {
+    let unit = found.metric.facts().shown_unit;
+    let intervals = found.pairs.iter().filter_map(|it| it.ratio);
+    let sure = match found.pairs.iter().any(|it| it.ratio.is_some()) {
+        true => format!(
+            ", and how many times as much the second has, with its {} interval",
+            confidence_percent(common(intervals.map(|it| it.interval)))
+        ),
+        false => String::new(),
+    };
+    let title = format!("{unit} of {first} and of {second}{sure}");
+    let mut text = options.paragraph("", &title, Style::Usual);
+    text.push('\n');
+    let mut table = Table::new(&[
+        ("case", Side::Left),
+        ("first", Side::Right),
+        ("second", Side::Right),
+        ("times", Side::Left),
+        ("verdict", Side::Left),
+    ]);
+    for pair in &found.pairs {
+        table.push(vec![
+            (named(&pair.first.case), Style::Usual),
+            (median_text(found.metric, &pair.first), Style::Usual),
+            (median_text(found.metric, &pair.second), Style::Usual),
+            (times(pair), Style::Usual),
+            (pair.verdict.word().to_string(), Style::of(pair.verdict)),
+        ]);
+    }
+    text.push_str(&table.text(options));
     text
 }
 

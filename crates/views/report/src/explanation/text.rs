@@ -1,9 +1,10 @@
 //! An explanation as text: CPU and cost of each case, then each difference split into its parts.
 
-use model::Run;
+use model::{Run, shell_line};
 use stats::Interval;
 use verdict::{CaseCost, Difference, Explanation, Factor, MemoryShare};
 
+use crate::form::advice::Advice;
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
 use crate::run::figures::{UNKNOWN, decimals, rate};
@@ -12,9 +13,16 @@ use crate::run::table::{Side, Table};
 
 /// Maximum number of causes of time off the CPU that are listed.
 const CAUSES_SHOWN: usize = 3;
+/// Columns of one cause in the table of all cases.
+const CAUSE_COLUMNS: usize = 23;
 
-/// Formats the explanation of a run.
-pub fn explanation_text(run: &Run, found: &Explanation, options: &TextOptions) -> String {
+/// Formats the explanation of a run: on one screen, or with the parts of every difference.
+pub fn explanation_text(
+    run: &Run,
+    found: &Explanation,
+    is_full: bool,
+    options: &TextOptions,
+) -> String {
     let title = format!(
         "Why do the cases of run {} of {} differ?",
         run.id, run.experiment
@@ -22,6 +30,47 @@ pub fn explanation_text(run: &Run, found: &Explanation, options: &TextOptions) -
     let mut text = options.paragraph("", &title, Style::Strong);
     text.push('\n');
     text.push_str(&cases(found).text(options));
+    text.push('\n');
+    match is_full {
+        true => text.push_str(&in_full(found, options)),
+        false => text.push_str(&in_short(run, found, options)),
+    }
+    text
+}
+
+/// What the table says of its largest difference, and where there is more.
+fn in_short(run: &Run, found: &Explanation, options: &TextOptions) -> String {
+    let mut text = String::new();
+    let ln = |it: &&Difference| it.reads.ratio.ln().abs();
+    let explained = found.differences.iter().filter(|it| it.shares.is_some());
+    let largest = explained.max_by(|one, other| ln(one).total_cmp(&ln(other)));
+    if let Some(difference) = largest.or(found.differences.first()) {
+        text.push_str(&options.paragraph("", &sentence(found, difference), Style::Usual));
+        text.push_str(&memory(difference, options));
+    }
+    let too_few = found.differences.iter().filter(|it| it.has_too_few());
+    let too_few: Vec<String> = too_few
+        .map(|it| plain_within(&found.cases[it.case].name, NAME_COLUMNS))
+        .collect();
+    if !too_few.is_empty() {
+        let line = format!("too few trials to explain: {}", too_few.join(", "));
+        text.push_str(&options.paragraph("", &line, Style::Care));
+    }
+    let more = Advice::paste(
+        "the parts of each difference, and each case against the next:",
+        shell_line!("numalab explain {} --full", run.id),
+    );
+    text.push_str(&more.text("", Style::Usual, options));
+    text
+}
+
+fn in_full(found: &Explanation, options: &TextOptions) -> String {
+    let mut text = options.heading("DB time off the CPU, seconds per second");
+    for case in &found.cases {
+        let name = plain_within(&case.name, NAME_COLUMNS);
+        let line = format!("{name}: {}", off_cpu(case));
+        text.push_str(&options.paragraph("", &line, Style::Usual));
+    }
     text.push('\n');
     let against = found
         .differences
@@ -103,27 +152,57 @@ pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
 
 fn cases(found: &Explanation) -> Table {
     let mut table = Table::new(&[
-        ("place", Side::Right),
         ("case", Side::Left),
-        ("logical reads/s", Side::Right),
-        ("CPUs delivered", Side::Right),
-        ("CPU time per read", Side::Right),
+        ("times", Side::Left),
         ("trials", Side::Right),
-        ("DB time off the CPU, s per s", Side::Left),
+        ("CPUs", Side::Right),
+        ("ns/read", Side::Right),
+        ("off the CPU, s per s", Side::Left),
     ]);
-    for (place, case) in (1usize..).zip(&found.cases) {
+    for (at, case) in found.cases.iter().enumerate() {
         let usual = |text: String| (text, Style::Usual);
         table.push(vec![
-            usual(place.to_string()),
             usual(plain_within(&case.name, NAME_COLUMNS)),
-            usual(known(case.logical_reads_per_s, rate)),
-            usual(known(case.cpus, |it| decimals(it, 2))),
-            usual(known(case.cpu_ns_per_read, ns)),
+            usual(against_baseline(found, at)),
             usual(case.trials.to_string()),
-            usual(off_cpu(case)),
+            usual(known(case.cpus, |it| decimals(it, 2))),
+            usual(known(case.cpu_ns_per_read, rate)),
+            usual(most_off_cpu(case)),
         ]);
     }
     table
+}
+
+/// How many times as much a case does as the baseline, and by how much that is sure.
+fn against_baseline(found: &Explanation, case: usize) -> String {
+    let mut all = found.differences.iter();
+    let Some(difference) = all.find(|it| it.case == case) else {
+        let reads = found.cases[case].logical_reads_per_s;
+        return reads.map_or("baseline".to_owned(), |it| format!("{}/s", rate(it)));
+    };
+    let margin = difference.reads.interval.map(|it| {
+        let [ratio, low, high] = [difference.reads.ratio, it.low, it.high].map(|it| it.max(0.0));
+        (high - ratio).max(ratio - low)
+    });
+    let ratio = decimals(difference.reads.ratio, 2);
+    match margin {
+        Some(_) if difference.is_tie() => format!("{ratio} tie"),
+        Some(margin) => format!("{ratio} \u{b1}{}", decimals(margin, 2)),
+        None => ratio,
+    }
+}
+
+/// The largest cause of time off the CPU.
+fn most_off_cpu(case: &CaseCost) -> String {
+    let most = case.not_on_cpu.first();
+    most.map_or_else(
+        || UNKNOWN.to_string(),
+        |(cause, rate)| {
+            let rate = decimals(*rate, 2);
+            let room = CAUSE_COLUMNS - rate.len() - 1;
+            format!("{} {rate}", plain_within(cause, room))
+        },
+    )
 }
 
 fn off_cpu(case: &CaseCost) -> String {

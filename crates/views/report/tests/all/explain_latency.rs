@@ -56,7 +56,7 @@ fn what_is_not_known_is_not_said() {
 fn the_text_says_it_in_words() {
     let run = near_and_far();
     let found = explain(&run, None, Some(&latency(100.0, 300.0))).unwrap();
-    let text = explanation_text(&run, &found, &TextOptions::default());
+    let text = explanation_text(&run, &found, true, &TextOptions::default());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "5.0 accesses per read wait for memory",
