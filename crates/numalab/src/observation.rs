@@ -36,12 +36,26 @@ impl Seen {
         let mut notices: Vec<String> = notices.map(|notice| notice.sentence).collect();
         notices.extend(forecast.sentence());
         Look {
+            host: linux::process::host_and_kernel().0,
+            taken: in_utc(snapshot.taken_at_s),
+            minute: serve::last_minute(&self.history),
             snapshot,
             change: self.history.change(),
             forecast: forecast.first.iter().map(expected).collect(),
             notices,
         }
     }
+}
+
+/// Formats a moment, given in seconds since 1970-01-01 UTC.
+fn in_utc(seconds: f64) -> String {
+    let since = jiff::SignedDuration::try_from_secs_f64(seconds);
+    let moment = since
+        .ok()
+        .and_then(|it| jiff::Timestamp::from_duration(it).ok());
+    moment.map_or_else(String::new, |it| {
+        it.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+    })
 }
 
 impl Observation {

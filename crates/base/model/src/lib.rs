@@ -27,6 +27,7 @@ mod live_run;
 mod load_report;
 mod machine;
 mod metric;
+mod moment;
 mod moving;
 mod node_matrix;
 mod pasted;
@@ -95,6 +96,7 @@ pub use load_report::{
 };
 pub use machine::{Machine, TimerFacts, TimerSource};
 pub use metric::{Better, FIGURES, Metric, MetricFacts};
+pub use moment::{minute, moment};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use pasted::{Fetch, GivenCpus, MemoryMoment, PastedPart, PoolMoment, Reading};

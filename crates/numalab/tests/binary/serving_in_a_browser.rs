@@ -58,7 +58,7 @@ fn runs_are_picked_and_compared_and_every_page_can_be_read() {
     look("comparison");
     let text = browser.text();
     assert!(
-        text.contains(&format!("{newer} compared with {older}")),
+        text.contains(&format!("{older} (first), {newer} (second)")),
         "{text}"
     );
 
@@ -84,19 +84,42 @@ fn the_live_page_updates_itself_and_says_when_the_server_is_gone() {
     let server = Served::start(&laboratory);
     browser.open(&server.url("/"));
     browser.script(
-        "window.loadedOnce = true; window.seen = \
-                    document.getElementById('live').innerHTML",
+        "window.loadedOnce = true; window.seen = document.getElementById('live').innerHTML;
+         const row = document.querySelector('#live tbody tr');
+         getSelection().setBaseAndExtent(row.cells[1].firstChild, 0, row.cells[1], 1)",
     );
+    let selected = || browser.script("return getSelection().toString()");
+    let before = selected();
+    assert_ne!(before, json!(""));
     until("the page has updated itself", || {
         let is_new = "return window.loadedOnce && /Updated/.test(document.body.innerText) && \
                       window.seen !== document.getElementById('live').innerHTML";
         (browser.script(is_new) == json!(true)).then_some(())
     });
+    assert_eq!(selected(), before);
+    let host = browser.script("return [document.title, document.querySelector('h1').innerText]");
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    let title = format!("{name} now");
+    assert_eq!(host, json!([format!("{title} – numalab"), title]));
+    let aligned = "return getComputedStyle(document.querySelector('td.number')).textAlign";
+    assert_eq!(browser.script(aligned), json!("right"));
+    let text = browser.text();
+    assert!(text.contains("As of 20") && text.contains(" UTC"), "{text}");
+    // Two looks are a curve.
+    let curve = "return document.querySelector('.curve polyline').points.length > 1";
+    until("a curve", || {
+        (browser.script(curve) == json!(true)).then_some(())
+    });
     assert_eq!(browser.complaints(), Vec::<String>::new());
     server.under_way.signal(Signal::TERM);
     server.under_way.finish().with_code(0);
     until("the page says that it is old", || {
-        browser.text().contains("Not updated since").then_some(())
+        let since =
+            "return /Not updated since \\d\\d:\\d\\d:\\d\\d UTC/.test(document.body.innerText)";
+        (browser.script(since) == json!(true)).then_some(())
     });
 }
 

@@ -76,7 +76,7 @@ pub use residency::text::residency_text;
 pub use run::calibration::calibration_text;
 pub use run::document::{RunDocument, run_document};
 pub use run::figures::decimals;
-pub use run::history::{history_text, moment};
+pub use run::history::history_text;
 pub use run::leading::leading_comparison;
 pub use run::licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
 pub use run::markdown::run_markdown;

@@ -5,6 +5,7 @@ use live::Change;
 use model::{RunHeader, Snapshot};
 
 use crate::metrics::{Expected, RunFigures};
+use crate::minute::NodeMinute;
 
 /// Maximum number of runs in the list of runs.
 pub const RUNS_MAX: usize = 1000;
@@ -12,6 +13,12 @@ pub const RUNS_MAX: usize = 1000;
 /// The machine at one moment, with what follows from it.
 #[derive(Debug, Clone, Default)]
 pub struct Look {
+    /// The name of the machine.
+    pub host: String,
+    /// When it was taken, to the second, with the zone.
+    pub taken: String,
+    /// The last minute of each node.
+    pub minute: Vec<NodeMinute>,
     /// The machine.
     pub snapshot: Snapshot,
     /// Rates since the look before; `None` at the first.

@@ -3,6 +3,7 @@
 
 mod content;
 mod metrics;
+mod minute;
 mod pages;
 mod server;
 
@@ -11,4 +12,5 @@ pub use metrics::{
     CaseFigures, Expected, Kind, METRICS, Metric, Observed, RunFigures, metrics_text,
     table_markdown,
 };
+pub use minute::{NodeMinute, last_minute};
 pub use server::{Error, Limits, Server, Settings, TOKEN_MIN, Token, routes_markdown};

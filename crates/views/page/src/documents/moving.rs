@@ -1,7 +1,7 @@
 //! The page of `numalab.move/1`.
 
 use maud::{Markup, html};
-use model::{ByteSize, MoveReport};
+use model::{ByteSize, MoveReport, NodeSet, node_words};
 use report::{TextOptions, move_text};
 
 use super::as_text::as_text;
@@ -54,7 +54,10 @@ pub(crate) fn move_content(report: &MoveReport) -> Content {
 }
 
 fn answer(report: &MoveReport) -> String {
-    let to = cut(&report.to);
+    let to = match report.to.parse::<NodeSet>() {
+        Ok(nodes) if !nodes.is_empty() => node_words(&nodes),
+        _ => report.to.clone(),
+    };
     let all = ByteSize(report.bytes_to_move);
     match report.bytes_moved {
         Some(moved) => {

@@ -58,7 +58,7 @@ fn whole_table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
 
 /// Whether a text begins with a number: it is aligned right.
 fn is_figure(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit()) || text == UNKNOWN
+    text.starts_with(|first: char| first.is_ascii_digit()) || [UNKNOWN, "-"].contains(&text)
 }
 
 /// What stands for an unknown figure.

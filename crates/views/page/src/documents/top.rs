@@ -2,7 +2,7 @@
 //! it is read. It stands on one screen.
 
 use maud::{Markup, html};
-use model::{Machine, counted};
+use model::{Machine, counted, moment};
 use serde::Deserialize;
 
 use super::table::cut;
@@ -55,7 +55,7 @@ impl Top {
         let Some(taken) = taken else { return self };
         self.host = self.host.or_else(|| taken.host.clone());
         let at = taken.at.as_deref();
-        self.at = self.at.or_else(|| at.map(report::moment));
+        self.at = self.at.or_else(|| at.map(moment));
         self
     }
 

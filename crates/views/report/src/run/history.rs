@@ -1,6 +1,6 @@
 //! The stored runs as a table.
 
-use model::{RunHeader, RunStatus};
+use model::{RunHeader, RunStatus, minute};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
@@ -61,28 +61,6 @@ fn named(header: &RunHeader) -> String {
     }
 }
 
-/// Returns `2026-11-21 03:04` for `2026-11-21T03:04:05+00:00`, and any other text unchanged.
-pub(crate) fn minute(started_at: &str) -> String {
-    match started_at.split_once('T') {
-        Some((date, time)) if date.len() == 10 && time.is_char_boundary(5) && time.len() > 5 => {
-            format!("{date} {}", &time[..5])
-        }
-        _ => started_at.to_string(),
-    }
-}
-
-/// Returns `2026-11-21 03:04 UTC` for `2026-11-21T03:04:05+00:00`, other zones as they are
-/// written, and any other text unchanged.
-pub fn moment(at: &str) -> String {
-    let minute = minute(at);
-    let zone = at.get(19..).filter(|_| minute != at);
-    match zone {
-        None | Some("") => minute,
-        Some("Z" | "+00:00") => format!("{minute} UTC"),
-        Some(zone) => format!("{minute} {zone}"),
-    }
-}
-
 fn ended(header: &RunHeader) -> (String, Style) {
     let (word, style) = status(header.status);
     match header.emulated {
@@ -100,21 +78,5 @@ pub(crate) fn status(status: RunStatus) -> (&'static str, Style) {
         RunStatus::Interrupted => ("interrupted", Style::Care),
         RunStatus::Failed => ("failed", Style::Bad),
         RunStatus::Imported => ("imported", Style::Usual),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::moment;
-
-    #[test]
-    fn a_moment_has_its_zone() {
-        let check = |at: &str, expected: &str| assert_eq!(moment(at), expected);
-        check("2026-11-21T03:04:05+00:00", "2026-11-21 03:04 UTC");
-        check("2026-11-21T03:04:05Z", "2026-11-21 03:04 UTC");
-        check("2026-11-21T03:04:05+01:00", "2026-11-21 03:04 +01:00");
-        check("2026-11-21T03:04:05", "2026-11-21 03:04");
-        check("21-Nov-14 03:04:05", "21-Nov-14 03:04:05");
-        check("", "");
     }
 }

@@ -2,14 +2,13 @@
 //! pages, tickets and text show the same. Names and messages are as they were recorded; who shows
 //! them escapes them.
 
-use model::{Case, LoadLadder, Run, Trial};
+use model::{Case, LoadLadder, Run, Trial, moment};
 use verdict::{CaseTotals, Judgement, Standing, explain, is_emulated, is_load_sweep, judge, order};
 
 use crate::explanation::text::sentence;
 use crate::run::asked::asked;
 use crate::run::evidence::evidence_lines;
 use crate::run::figures::{UNKNOWN, confidence_percent, decimals, value};
-use crate::run::history::moment;
 use crate::run::load_sweep::load;
 use crate::run::machine::{host, machine};
 use crate::run::ranking::{against, comparison_cells, figures, middle};

@@ -4,7 +4,7 @@
 use model::Run;
 use verdict::{Comparison, Judgement, Verdict, baseline_index, is_emulated, merit};
 
-use crate::run::figures::{RatioText, confidence_percent};
+use crate::run::figures::{BARE_PLACES, RatioText, confidence_percent, decimals};
 use crate::run::text::ended;
 use crate::verdict_words::names::{name, trials};
 use crate::verdict_words::sentence::{seen, shared, verdict_sentence, won};
@@ -18,7 +18,8 @@ pub(crate) fn answer(run: &Run, judgement: &Judgement) -> String {
     if words(&verdict) <= ANSWER_WORDS {
         return verdict;
     }
-    shortened(&of_many(run, judgement).unwrap_or(verdict))
+    let short = of_many(run, judgement).or_else(|| as_printed(judgement));
+    shortened(&short.unwrap_or(verdict))
 }
 
 /// Returns how sure the answer is: the confidence, the number of trials, and why there are no more.
@@ -26,14 +27,21 @@ pub(crate) fn sureness(run: &Run, judgement: &Judgement) -> String {
     if is_emulated(run) {
         return "speeds mean nothing".to_string();
     }
-    let confidence = confidence_percent(judgement.confidence());
+    let has_interval = judgement
+        .cases
+        .iter()
+        .any(|case| case.shown_interval.is_some());
+    let intervals = match has_interval {
+        true => format!("{} intervals", confidence_percent(judgement.confidence())),
+        false => "no interval".to_string(),
+    };
     let valid = judgement.cases.iter().map(|case| case.valid);
     let trials = match (valid.clone().min(), valid.max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {}", trials(most)),
         (_, most) => trials(most.unwrap_or(0)),
     };
     let ended = ended(run.status);
-    format!("{confidence} intervals, {trials} of each case, {ended}")
+    format!("{intervals}, {trials} of each case, {ended}")
 }
 
 /// Returns the winner and its distance from the baseline, or from the next if it is the baseline;
@@ -71,6 +79,20 @@ fn of_many(run: &Run, judgement: &Judgement) -> Option<String> {
             Some(format!("{shared}; {said} than {}", name(&baseline.name)))
         }
     }
+}
+
+/// Returns the largest of the printed figures of reports that are too few for intervals.
+fn as_printed(judgement: &Judgement) -> Option<String> {
+    let bare = judgement.comparisons.iter();
+    let bare = bare.filter_map(|it| Some((it, it.bare_ratio?)));
+    let distance = |ratio: f64| ratio.ln().abs();
+    let (farthest, ratio) = bare.max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))?;
+    Some(format!(
+        "no winner without intervals; by the printed figures, {} has {} times {}",
+        name(&farthest.case),
+        decimals(ratio, BARE_PLACES),
+        name(&farthest.baseline),
+    ))
 }
 
 /// Returns "A is 1.11 times slower [1.06 to 1.18]".

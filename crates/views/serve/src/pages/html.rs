@@ -1,5 +1,7 @@
 //! The frame of every page, and escaping.
 
+use super::amounts::UNKNOWN;
+
 /// Escapes text for HTML and for the values of its attributes. Control characters and direction
 /// marks, which could disguise what follows, become U+FFFD.
 pub(super) fn escaped(text: &str) -> String {
@@ -44,19 +46,32 @@ pub(crate) fn with_way_back(document: &str) -> String {
     document.replacen(body, &with_link, 1)
 }
 
-/// Returns a table that scrolls in its own box on a narrow screen; heads and cells are HTML.
+/// Returns a table that scrolls in its own box on a narrow screen; heads and cells are HTML. A
+/// column of figures is aligned at its right.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
-    let head: String = heads
-        .iter()
-        .map(|head| format!("<th>{head}</th>"))
-        .collect();
-    let rows: String = rows
-        .iter()
-        .map(|cells| {
-            let cells = cells.iter().map(|cell| format!("<td>{cell}</td>"));
-            format!("<tr>{}</tr>\n", cells.collect::<String>())
-        })
-        .collect();
+    let is_number = |column: usize| {
+        let mut cells = rows.iter().filter_map(|cells| cells.get(column));
+        cells.all(|cell| cell == UNKNOWN || cell.starts_with(|it: char| it.is_ascii_digit()))
+    };
+    let class = |column: usize| {
+        if is_number(column) {
+            " class=\"number\""
+        } else {
+            ""
+        }
+    };
+    let classes: Vec<&str> = (0..heads.len()).map(class).collect();
+    let with_class = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
+        let cells = cells.zip(&classes);
+        let cells = cells.map(|(cell, class)| format!("<{tag}{class}>{cell}</{tag}>"));
+        cells.collect::<String>()
+    };
+    let head = with_class("th", &mut heads.iter().copied());
+    let row = |cells: &Vec<String>| {
+        let cells = with_class("td", &mut cells.iter().map(String::as_str));
+        format!("<tr>{cells}</tr>\n")
+    };
+    let rows: String = rows.iter().map(row).collect();
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>{head}</tr></thead>\n\
          <tbody>\n{rows}</tbody>\n</table></div>\n"
@@ -66,6 +81,16 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_figures_are_aligned_at_their_right() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows = [row(["1", "12 GiB", "a"]), row(["2", UNKNOWN, "1"])];
+        let table = table(&["node", "free", "name"], &rows);
+        assert_eq!(table.matches("<th class=\"number\">").count(), 2, "{table}");
+        assert_eq!(table.matches("<td class=\"number\">").count(), 4, "{table}");
+        assert!(table.contains("<th>name</th>"), "{table}");
+    }
 
     #[test]
     fn no_text_becomes_markup() {

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 
 use live::{Change, NodeChange};
-use model::{InstanceSnapshot, MemorySnapshot, NodeSnapshot, ProcessSnapshot, Snapshot};
+use model::{InstanceSnapshot, MemorySnapshot, NodeId, NodeSnapshot, ProcessSnapshot, Snapshot};
 
 use super::amounts::{UNKNOWN, bytes, count, cpus, percent, rate, time};
 use super::html::{escaped, page, table};
 use crate::content::Look;
+use crate::minute::SECONDS;
 
 /// Processes shown: those with the most memory.
 const PROCESSES_SHOWN: usize = 20;
@@ -18,11 +19,12 @@ const INSTANCES_SHOWN: usize = 50;
 pub(crate) fn live_page(look: &Look) -> String {
     let head = "<script src=\"/live.js\" defer></script>\n\
                 <noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n";
+    let host = escaped(&look.host);
     let main = format!(
-        "<h1>Now</h1>\n<p id=\"state\" role=\"status\"></p>\n<div id=\"live\">\n{}</div>\n",
+        "<h1>{host} now</h1>\n<p id=\"state\" role=\"status\"></p>\n<div id=\"live\">{}</div>\n",
         live_part(look)
     );
-    page("Now", head, &main)
+    page(&format!("{} now", look.host), head, &main)
 }
 
 /// Returns the part of the page that changes.
@@ -31,8 +33,9 @@ pub(crate) fn live_part(look: &Look) -> String {
     let unchanged = Change::default();
     let change = look.change.as_ref().unwrap_or(&unchanged);
     [
+        format!("<p>As of <time>{}</time></p>\n", escaped(&look.taken)),
         notices(look),
-        format!("<h2>Nodes</h2>\n{}", nodes(&snapshot.nodes, change)),
+        format!("<h2>Nodes</h2>\n{}", nodes(look, change)),
         since(change),
         huge_pages(&snapshot.nodes),
         pressure(snapshot),
@@ -40,6 +43,8 @@ pub(crate) fn live_part(look: &Look) -> String {
         instances(snapshot, change),
         processes(snapshot, change),
     ]
+    // Each has its place even if it is empty: an update changes what is in it, and not the rest.
+    .map(|part| format!("<section>\n{part}</section>\n"))
     .concat()
 }
 
@@ -54,8 +59,11 @@ fn notices(look: &Look) -> String {
     }
 }
 
-fn nodes(nodes: &[NodeSnapshot], change: &Change) -> String {
-    let rows: Vec<Vec<String>> = nodes
+fn nodes(look: &Look, change: &Change) -> String {
+    let minute = |node: NodeId| look.minute.iter().find(|it| it.node == node);
+    let rows: Vec<Vec<String>> = look
+        .snapshot
+        .nodes
         .iter()
         .map(|node| {
             let rate_of = |of: fn(&NodeChange) -> Option<f64>| change.node(node.id).and_then(of);
@@ -63,8 +71,10 @@ fn nodes(nodes: &[NodeSnapshot], change: &Change) -> String {
                 node.id.to_string(),
                 escaped(&node.cpus.to_string()),
                 cpus(rate_of(|it| it.cpus_busy)),
+                curve("CPUs busy", minute(node.id).map(|it| &it.busy[..])),
                 bytes(node.memory_bytes),
-                format!("{}{}", bytes(node.free_bytes), bar(node)),
+                bytes(node.free_bytes),
+                curve("memory used", minute(node.id).map(|it| &it.used[..])),
                 bytes(node.page_cache_bytes),
                 bytes(node.anonymous_bytes),
                 bytes(node.shared_bytes),
@@ -78,8 +88,10 @@ fn nodes(nodes: &[NodeSnapshot], change: &Change) -> String {
         "node",
         "CPUs",
         "CPUs busy",
+        "CPUs, last minute",
         "memory",
         "free",
+        "memory used, last minute",
         "page cache",
         "anonymous",
         "shared",
@@ -114,18 +126,27 @@ fn migrations(change: &Change) -> String {
     )
 }
 
-/// Draws the share of the node's memory that is in use.
-fn bar(node: &NodeSnapshot) -> String {
-    match (node.memory_bytes, node.free_bytes) {
-        (Some(memory), Some(free)) if memory > 0 => {
-            let used = memory.saturating_sub(free);
-            format!(
-                "<progress max=\"{memory}\" value=\"{used}\" aria-label=\"used\" \
-                 title=\"used\"></progress>"
-            )
-        }
-        _ => String::new(),
-    }
+/// Draws shares of the last minute: the right end is now, the top is all of it.
+fn curve(of: &str, points: Option<&[(f64, f64)]>) -> String {
+    let points = points.unwrap_or_default();
+    let (Some((oldest, first)), Some((_, last))) = (points.first(), points.last()) else {
+        return UNKNOWN.to_owned();
+    };
+    let x = |ago: f64| SECONDS - ago;
+    let line: String = points
+        .iter()
+        .map(|(ago, share)| format!(" {:.1},{:.1}", x(*ago), 20.0 * (1.0 - share)))
+        .collect();
+    format!(
+        "<svg class=\"curve\" viewBox=\"0 0 60 20\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-label=\"{of}: {}, {} ago {}\">\
+         <polygon points=\"{:.1},20{line} 60,20\"/><polyline points=\"{}\"/></svg>",
+        percent(Some(*last)),
+        time(*oldest),
+        percent(Some(*first)),
+        x(*oldest),
+        line.trim_start(),
+    )
 }
 
 fn huge_pages(nodes: &[NodeSnapshot]) -> String {

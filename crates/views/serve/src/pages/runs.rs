@@ -1,6 +1,6 @@
 //! The list of runs with its choice of two, a run as text, and a comparison.
 
-use model::RunHeader;
+use model::{RunHeader, moment};
 
 use super::amounts::UNKNOWN;
 use super::html::{escaped, page, table};
@@ -43,7 +43,7 @@ fn row(run: &RunHeader) -> Vec<String> {
         format!("<input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"pick {id}\">"),
         format!("<a href=\"/runs/{id}\">{id}</a>"),
         escaped(&run.experiment),
-        escaped(&run.started_at),
+        escaped(&moment(&run.started_at)),
         run.host.as_deref().map_or(UNKNOWN.to_owned(), escaped),
         run.cases.to_string(),
         run.trials_valid.to_string(),
