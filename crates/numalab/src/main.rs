@@ -62,6 +62,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Metrics(arguments) => commands::metrics::run(&arguments),
+        Command::Push(arguments) => commands::transfer::push(&arguments),
+        Command::Pull(arguments) => commands::transfer::pull(&arguments),
         Command::Report(arguments) => commands::report_page::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Show(arguments) => commands::show::run(&arguments),

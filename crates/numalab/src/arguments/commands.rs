@@ -111,12 +111,12 @@ pub(crate) enum Command {
     ///
     /// Which runs can you show, compare and explain?
     #[command(after_help = "Example: numalab history --limit 5")]
-    History(HistoryArguments),
+    History(crate::commands::history::HistoryArguments),
     /// Show the result of a stored run.
     ///
     /// What did the run find, and, with `--full`, on what evidence?
     #[command(after_help = "Example: numalab show last")]
-    Show(ShowArguments),
+    Show(crate::commands::show::ShowArguments),
     /// Write a page with pictures of runs, or of what a command found.
     ///
     /// What does it look like, and what can you send to others? A page is one HTML file, readable
@@ -188,6 +188,18 @@ pub(crate) enum Command {
     /// numalab.
     #[command(after_help = "Example: numalab import awr local.txt remote.txt")]
     Import(crate::commands::import::ImportArguments),
+    /// Send runs to another store, such as the database of a fleet.
+    ///
+    /// Where can the runs of all machines be compared? Each run arrives once, however often it is
+    /// sent: after a failure, the same command sends what is left.
+    #[command(after_help = "Example: numalab push --all --to postgresql://numalab@db/fleet")]
+    Push(crate::commands::transfer::PushArguments),
+    /// Fetch runs from another store.
+    ///
+    /// What did a run find that another machine has sent? Each run arrives once, however often it
+    /// is fetched.
+    #[command(after_help = "Example: numalab pull last --from postgresql://numalab@db/fleet")]
+    Pull(crate::commands::transfer::PullArguments),
     /// Watch nodes, databases and processes while they change.
     ///
     /// Which node runs out of memory or huge pages, who would be hit, and what moves? At one
@@ -354,34 +366,6 @@ pub(crate) struct ListArguments {
     #[arg(long, value_name = "SIZE", value_parser = crate::measuring::machine::cache_size)]
     pub last_level_cache: Option<model::ByteSize>,
     /// Print JSON (numalab.experiments/1).
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Options of `numalab history`.
-#[derive(Debug, Args)]
-pub(crate) struct HistoryArguments {
-    /// Show at most this many runs.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub limit: u32,
-    /// Print JSON (numalab.history/1).
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Options of `numalab show`.
-#[derive(Debug, Args)]
-pub(crate) struct ShowArguments {
-    /// Run id or a prefix of one; `last` is the newest run with trials.
-    #[arg(value_name = "RUN", default_value = "last")]
-    pub run: String,
-    /// Throughput per licence.
-    #[command(flatten)]
-    pub licences: crate::files::licences::LicenceArguments,
-    /// Also print load profile, top events, evidence and every trial of each case.
-    #[arg(long, conflicts_with = "json")]
-    pub full: bool,
-    /// Print JSON (numalab.run/1).
     #[arg(long)]
     pub json: bool,
 }

@@ -84,6 +84,9 @@ pub(crate) struct RunArguments {
     /// Also print load profile, top events, evidence and every trial of each case.
     #[arg(long, conflicts_with = "json")]
     pub full: bool,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
     /// Print JSON (numalab.run/1; numalab.runs/1 for several experiments).
     #[arg(long)]
     pub json: bool,

@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::files::licences;
 use crate::files::licences::LicenceArguments;
 use crate::files::requested_files;
-use crate::files::state_folder::StateFolder;
 use crate::output;
 
 /// Options of `numalab compare`.
@@ -40,6 +39,9 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "licence_cores", "core_factor",
         "cores_per_licence", "price"])]
     pub html: Option<PathBuf>,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
     /// Print JSON (numalab.compare/1).
     #[arg(long)]
     pub json: bool,
@@ -47,7 +49,7 @@ pub(crate) struct CompareArguments {
 
 /// Compares two runs.
 pub(crate) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
-    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let store = Store::open_existing(arguments.store.place()?)?;
     let names = [arguments.first.as_str(), arguments.second.as_str()];
     if let Some(records) = compare_records::records(&store, names)? {
         if arguments.html.is_some() || licences::terms(&arguments.licences).is_some() {

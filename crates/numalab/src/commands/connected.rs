@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         return Err(Failure::new(ExitCode::Usage, message));
     }
     let context = Context::live(None)?;
-    let mut execution = Execution::open()?;
+    let mut execution = Execution::open(&arguments.store)?;
     let question = match &source {
         Source::Table(name) => format!("How fast does this server read {name}?"),
         Source::Schema(_) => "How fast does this server read numalab's tables?".to_owned(),

@@ -7,7 +7,6 @@ use model::exit::ExitCode;
 use store::Store;
 
 use crate::failure::Failure;
-use crate::files::state_folder::StateFolder;
 use crate::output;
 
 /// Maximum size of a file of latencies.
@@ -29,6 +28,9 @@ pub(crate) struct ExplainArguments {
     /// Show the parts of each difference, and each case against the next.
     #[arg(long)]
     pub full: bool,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
     /// Print JSON (numalab.explain/1).
     #[arg(long)]
     pub json: bool,
@@ -36,7 +38,7 @@ pub(crate) struct ExplainArguments {
 
 /// Explains the differences of one stored run.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
-    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let store = Store::open_existing(arguments.store.place()?)?;
     let run = store.load(&arguments.run)?;
     let latency = arguments.latency.as_deref().map(latency).transpose()?;
     let baseline = arguments.baseline.as_deref();

@@ -1,17 +1,29 @@
 //! `numalab history`: lists the stored runs.
 
+use clap::Args;
 use serde_json::json;
 use store::Store;
 
-use crate::arguments::commands::HistoryArguments;
 use crate::failure::Failure;
-use crate::files::state_folder::StateFolder;
 use crate::output;
+
+/// Options of `numalab history`.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArguments {
+    /// Show at most this many runs.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub limit: u32,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
+    /// Print JSON (numalab.history/1).
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Lists stored runs, newest first.
 pub(crate) fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
-    let path = StateFolder::from_environment()?.store();
-    let headers = match Store::open_existing(&path) {
+    let headers = match Store::open_existing(arguments.store.place()?) {
         Err(store::Error::NotThere { .. }) => Vec::new(),
         opened => opened?.history(arguments.limit as usize)?,
     };

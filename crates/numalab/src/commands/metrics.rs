@@ -8,7 +8,6 @@ use serve::{Observed, RunFigures, metrics_text};
 
 use crate::failure::Failure;
 use crate::files::requested_files;
-use crate::files::state_folder::StateFolder;
 use crate::observation;
 use crate::output;
 use crate::serving::stored_figures::StoredFigures;
@@ -20,13 +19,16 @@ pub(crate) struct MetricsArguments {
     /// renamed, readable by all [default: stdout].
     #[arg(long, value_name = "FILE")]
     pub textfile: Option<PathBuf>,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
 }
 
 /// Writes the metrics.
 pub(crate) fn run(arguments: &MetricsArguments) -> Result<(), Failure> {
     let snapshot = observation::only_snapshot()?;
     // The machine's figures are worth as much without those of runs.
-    let runs = runs().inspect_err(|failure| {
+    let runs = runs(arguments).inspect_err(|failure| {
         output::talk(&format!("numalab: no metrics of runs: {}", failure.message));
         if let Some(advice) = &failure.advice {
             output::talk(&format!("  hint: {advice}"));
@@ -44,7 +46,6 @@ pub(crate) fn run(arguments: &MetricsArguments) -> Result<(), Failure> {
     }
 }
 
-fn runs() -> Result<Vec<RunFigures>, Failure> {
-    let path = StateFolder::from_environment()?.store();
-    Ok(StoredFigures::of_store(path).newest()?)
+fn runs(arguments: &MetricsArguments) -> Result<Vec<RunFigures>, Failure> {
+    Ok(StoredFigures::of_store(arguments.store.place()?).newest()?)
 }

@@ -37,6 +37,7 @@ pub(crate) mod show;
 mod started_program;
 pub(crate) mod targets;
 pub(crate) mod topology;
+pub(crate) mod transfer;
 pub(crate) mod try_placement;
 pub(crate) mod undo;
 pub(crate) mod watch;

@@ -44,6 +44,9 @@ pub(crate) struct RecordArguments {
     /// root, else this user].
     #[arg(long, value_name = "ROLE")]
     pub pg_role: Option<String>,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
     /// Print JSON (numalab.record/1).
     #[arg(long)]
     pub json: bool,
@@ -94,9 +97,10 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         is_cancelled: &|| cancel.is_cancelled(),
         tell: &|at_s, text| output::talk(&format!("{at_s:8.1} s  {text}")),
     };
+    let store = Store::open(arguments.store.place()?)?;
     let mut live = Live::begin(scene, counters)?;
     let label = arguments.label.as_deref();
-    let mut stored = LiveStore::begin(label, LiveMeasured::Record(report.clone()))?;
+    let mut stored = LiveStore::begin(store, label, LiveMeasured::Record(report.clone()))?;
     output::talk(&format!(
         "recording {} for {:.0} s as {}; Ctrl-C ends it and keeps what there is",
         report.target,
@@ -138,8 +142,7 @@ fn check_label(arguments: &RecordArguments) -> Result<(), Failure> {
     let Some(label) = arguments.label.as_deref().filter(|_| !arguments.add) else {
         return Ok(());
     };
-    let path = StateFolder::from_environment()?.store();
-    let labelled = match Store::open_existing(&path) {
+    let labelled = match Store::open_existing(arguments.store.place()?) {
         Err(store::Error::NotThere { .. }) => return Ok(()),
         opened => opened?.labelled(label)?,
     };

@@ -11,7 +11,6 @@ use store::Store;
 
 use crate::failure::Failure;
 use crate::files::requested_files;
-use crate::files::state_folder::StateFolder;
 use crate::measuring::memory_runs;
 
 /// The longest file that is read: beyond it, `page` refuses the document.
@@ -36,6 +35,9 @@ pub(crate) struct ReportArguments {
     /// for stdout. Only of one run.
     #[arg(long, value_name = "FILE", group = "output")]
     pub svg: Option<PathBuf>,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
 }
 
 /// Writes the files.
@@ -60,7 +62,7 @@ fn of_runs(
     asked: &[String],
     loaded: Option<&String>,
 ) -> Result<(), Failure> {
-    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let store = Store::open_existing(arguments.store.place()?)?;
     let runs: Vec<Run> = asked
         .iter()
         .map(|run| store.load(run))

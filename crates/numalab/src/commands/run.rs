@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         left_out,
         fit,
     } = prepare(arguments)?;
-    let mut execution = Execution::with_postgres(postgres_places(arguments))?;
+    let mut execution = Execution::with_postgres(&arguments.store, postgres_places(arguments))?;
     if arguments.json {
         // The screen shows them with its warnings.
         fit.tell_doubts();

@@ -9,7 +9,6 @@ use model::exit::ExitCode;
 use serve::{Limits, Server, Settings};
 
 use crate::failure::Failure;
-use crate::files::state_folder::StateFolder;
 use crate::interrupt;
 use crate::observation::Observation;
 use crate::output;
@@ -29,13 +28,16 @@ pub(crate) struct ServeArguments {
     /// variable NUMALAB_TOKEN, if it is set].
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
 }
 
 /// Serves until it is asked to end.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let token = served_token::read(arguments.token_file.as_deref())?;
     let has_token = token.is_some();
-    let stored = StoredFigures::of_store(StateFolder::from_environment()?.store());
+    let stored = StoredFigures::of_store(arguments.store.place()?);
     let content = ServedContent::new(Observation::of_this_machine()?, stored);
     let cancel = interrupt::cancel_on_signals()?;
     let settings = Settings {

@@ -1,5 +1,6 @@
 //! `numalab show`: judges and renders a stored run again.
 
+use clap::Args;
 use std::slice;
 
 use experiment::{SHIPPED, memory};
@@ -9,11 +10,9 @@ use report::{Called, CaseLicensed, RunDocument};
 use serde::Serialize;
 use store::{Store, Stored};
 
-use crate::arguments::commands::ShowArguments;
 use crate::commands::latency;
 use crate::failure::Failure;
 use crate::files::licences;
-use crate::files::state_folder::StateFolder;
 use crate::measuring::run_screen;
 use crate::output;
 
@@ -25,9 +24,29 @@ struct WithLicences<'r> {
     licences: Vec<CaseLicensed>,
 }
 
+/// Options of `numalab show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// Run id or a prefix of one; `last` is the newest run with trials.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// Throughput per licence.
+    #[command(flatten)]
+    pub licences: licences::LicenceArguments,
+    /// Also print load profile, top events, evidence and every trial of each case.
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
+    /// Print JSON (numalab.run/1).
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Shows one stored run.
 pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
-    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let store = Store::open_existing(arguments.store.place()?)?;
     let run = match store.load_any(&arguments.run)? {
         Stored::Run(run) => *run,
         Stored::Live(live) => return show_live(&live, arguments),

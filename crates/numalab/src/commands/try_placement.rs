@@ -69,6 +69,9 @@ pub(crate) struct TryArguments {
     /// Seed of the coins [default: from the clock].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
     /// Print JSON (numalab.try/1).
     #[arg(long)]
     pub json: bool,
@@ -125,8 +128,9 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         is_cancelled: &|| cancel.is_cancelled(),
         tell: &|at_s, text| output::talk(&format!("{at_s:8.1} s  {text}")),
     };
+    let store = store::Store::open(arguments.store.place()?)?;
     let mut live = Live::begin(scene, counters)?;
-    let mut stored = LiveStore::begin(None, LiveMeasured::Try(report.clone()))?;
+    let mut stored = LiveStore::begin(store, None, LiveMeasured::Try(report.clone()))?;
     let names = placements.iter().map(Tried::to_string).collect();
     let tried = switchback::attempt(&mut live, names, &asked, &mut report);
     let is_whole = [TryEnd::Decided, TryEnd::TimeOver].contains(&report.end);

@@ -12,12 +12,13 @@ use linux::own_program::OwnProgram;
 use model::exit::ExitCode;
 use model::{Outcome, Run, RunStatus};
 use postgresql::Places;
-use store::{RunRecorder, Store};
+use store::{Place, RunRecorder, Store};
 
 use crate::changes::KINDS;
 use crate::commands::internal;
 use crate::databases::table::databases;
 use crate::failure::Failure;
+use crate::files::named_store::StoreArguments;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
 use crate::measuring::host;
@@ -35,16 +36,16 @@ pub(crate) struct Execution {
 
 impl Execution {
     /// Opens the store, listens for Ctrl-C, and reports what earlier commands left in force.
-    pub(crate) fn open() -> Result<Self, Failure> {
-        Self::with_postgres(host::postgres_places())
+    pub(crate) fn open(store: &StoreArguments) -> Result<Self, Failure> {
+        Self::with_postgres(store, host::postgres_places())
     }
 
     /// Like [`Execution::open`], but looks for PostgreSQL in these places.
-    pub(crate) fn with_postgres(postgres: Places) -> Result<Self, Failure> {
+    pub(crate) fn with_postgres(store: &StoreArguments, postgres: Places) -> Result<Self, Failure> {
         let state = StateFolder::from_environment()?;
         let cancel = interrupt::cancel_on_signals()?;
         warn_of_leftovers(&state)?;
-        let store = Store::open(&state.store())?;
+        let store = Store::open(store.place()?)?;
         Ok(Execution {
             state,
             store,
@@ -137,8 +138,11 @@ impl Execution {
 
     /// Says where a run is stored.
     pub(crate) fn tell_where(&self, run: &Run) {
-        let store = self.state.store();
-        output::talk(&format!("stored as run {} in {}", run.id, store.display()));
+        let place = match self.store.place() {
+            Place::File(path) => format!("in {}", path.display()),
+            server => server.to_string(),
+        };
+        output::talk(&format!("stored as run {} {place}", run.id));
     }
 }
 

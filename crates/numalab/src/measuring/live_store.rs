@@ -6,7 +6,6 @@ use model::{LiveMeasured, LiveRun, RunStatus};
 use store::Store;
 
 use crate::failure::Failure;
-use crate::files::state_folder::StateFolder;
 use crate::measuring::machine;
 use crate::measuring::run_id;
 
@@ -18,8 +17,12 @@ pub(crate) struct LiveStore {
 
 impl LiveStore {
     /// Stores the begin of a run.
-    pub(crate) fn begin(label: Option<&str>, measured: LiveMeasured) -> Result<Self, Failure> {
-        let mut store = Store::open(&StateFolder::from_environment()?.store())?;
+    pub(crate) fn begin(
+        store: Store,
+        label: Option<&str>,
+        measured: LiveMeasured,
+    ) -> Result<Self, Failure> {
+        let mut store = store;
         let now = Zoned::now();
         let run = LiveRun {
             id: run_id::claim(&mut store, &now)?,

@@ -2,34 +2,33 @@
 //! that a run which ended a moment ago is there; what was judged is kept until its run changes.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Run, RunHeader};
 use serve::{CaseFigures, RunFigures};
-use store::Store;
+use store::{Place, Store};
 
 /// Maximum number of runs whose figures are kept: that of experiments is not known.
 const FIGURES_MAX: usize = 256;
 
 /// The stored runs.
 pub(crate) struct StoredFigures {
-    path: PathBuf,
+    place: Place,
     figures: Made<RunFigures>,
 }
 
 impl StoredFigures {
-    /// Shows the runs of the store at `path`, which need not exist.
-    pub(crate) fn of_store(path: PathBuf) -> Self {
+    /// Shows the runs of the store at `place`, which need not exist.
+    pub(crate) fn of_store(place: Place) -> Self {
         Self {
-            path,
+            place,
             figures: Made::new(FIGURES_MAX),
         }
     }
 
     /// Opens the store; `None` if there is none yet.
     pub(crate) fn open(&self) -> Result<Option<Store>, store::Error> {
-        match Store::open_existing(&self.path) {
+        match Store::open_existing(&self.place) {
             Err(store::Error::NotThere { .. }) => Ok(None),
             opened => opened.map(Some),
         }
