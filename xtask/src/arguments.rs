@@ -194,7 +194,8 @@ pub(crate) struct CaptureArguments {
 #[derive(Debug, Args)]
 pub(crate) struct KillsArguments {
     /// What is killed: `kills_of_a_sequence` (everything that changes the machine),
-    /// `kills_of_balance`, or `moves_beside_undos` (the two of one target at once).
+    /// `kills_of_balance`, `kills_of_sessions` (of `try` and `predict --dose`), or
+    /// `moves_beside_undos` (the two of one target at once).
     #[arg(long, default_value = "kills_of_a_sequence", value_name = "MODULE")]
     pub only: String,
     /// How many times.

@@ -16,9 +16,10 @@ use crate::repository;
 /// Number of kills in one guest.
 const KILLS_OF_A_GUEST: u32 = 25;
 /// The modules with one such test each.
-const MODULES: [&str; 3] = [
+const MODULES: [&str; 4] = [
     "kills_of_a_sequence",
     "kills_of_balance",
+    "kills_of_sessions",
     "moves_beside_undos",
 ];
 

@@ -25,6 +25,7 @@ mod kernel_state;
 mod kernels;
 mod kills_of_a_sequence;
 mod kills_of_balance;
+mod kills_of_sessions;
 mod latency;
 mod local_vs_remote;
 mod look;

@@ -1,10 +1,7 @@
 //! `numalab predict --dose` in a guest: small doses of pages find what a table of emulated costs
-//! says of whole placements, and whatever kills it, `numalab undo` takes the pages back.
+//! says of whole placements.
 //!
-//! Tests of switchback, relocation, stats, judgement, journal.
-
-use std::thread::sleep;
-use std::time::Duration;
+//! Tests of switchback, relocation, stats, judgement.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -12,7 +9,6 @@ use testing::not_run::say;
 
 use super::kernel_setting::pages_stay_where_they_are;
 use super::numa_maps;
-use super::random_kills::are_made_up_for;
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, UnderWay};
 use crate::patience::until;
@@ -24,7 +20,7 @@ const LOCAL_NS: f64 = 20_000.0;
 const FAR_NS: f64 = 35_000.0;
 
 /// Holds up an instance on the first node whose SGA is on the second one.
-fn held(laboratory: &Laboratory) -> (UnderWay<'_>, String) {
+pub(super) fn held(laboratory: &Laboratory) -> (UnderWay<'_>, String) {
     // By affinity: a group in the journal would be in use as long as the instance is up.
     let defaults = "[placement]\ncpus = \"first-node:1\"\nmechanism = \"affinity\"\n[sga]\n\
                     cache = \"32MiB\"\n[load]\nsessions = 1\nwork-unit = 4";
@@ -43,7 +39,7 @@ fn held(laboratory: &Laboratory) -> (UnderWay<'_>, String) {
 }
 
 /// The policy and the pages of the SGA by node, as the kernel says.
-fn sga(pid: &str) -> Vec<String> {
+pub(super) fn sga(pid: &str) -> Vec<String> {
     let maps = numa_maps::of(pid.parse().unwrap()).into_iter();
     // Counters that all processes share are small.
     let maps = maps.filter(|mapping| mapping.is_of_sga && mapping.bytes() > 1 << 20);
@@ -101,42 +97,4 @@ fn agrees(found: &Value) -> bool {
             // The time of the read itself makes it a little less.
             high < 0.0 && low <= 0.67 * by_table && by_table <= high
         })
-}
-
-#[test]
-fn killed_doses_are_taken_back() {
-    if !is_guest("killed_doses_are_taken_back", SHAPE) {
-        return;
-    }
-    let _settings = pages_stay_where_they_are();
-    let laboratory = Laboratory::new();
-    let (held, pid) = held(&laboratory);
-    are_made_up_for(
-        (5, 1),
-        &laboratory,
-        || sga(&pid),
-        |random| {
-            let words = ["predict", &pid, "--dose", "--window", "1", "--for", "3000"];
-            let mut session = laboratory.start(&words);
-            until("doses begin", || {
-                assert!(!session.has_ended(), "{}", session.stderr());
-                session.stderr().contains("windows of").then_some(())
-            });
-            // Into a window, a move there or a move back.
-            let later = Duration::from_millis(random.u64(0..6000));
-            sleep(later);
-            session.kill();
-            let finished = session.finish();
-            let last = finished
-                .stderr
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .to_owned();
-            Ok(format!("after {later:?}: {last}"))
-        },
-    );
-    held.signal(Signal::INT);
-    held.finish().with_code(0);
-    laboratory.nothing_is_left();
 }
