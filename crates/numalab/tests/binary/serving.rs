@@ -139,7 +139,7 @@ fn check_same_figures(laboratory: &Laboratory, server: &Served, run: &str) {
 
 /// Returns the row of a case in the ranking of a page.
 fn report_cell(page: &str, case: &str) -> String {
-    let (_, rest) = page.split_once(&format!(">{case}</td>")).unwrap();
+    let (_, rest) = page.split_once(&format!(">{case}</th>")).unwrap();
     rest.split("</tr>").next().unwrap().to_owned()
 }
 

@@ -35,15 +35,15 @@ fn whole_table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
                 caption { (caption) }
                 thead { tr { @for (column, name) in head.iter().enumerate() {
                     @let is_number = rows[0].get(column).is_some_and(|cell| is_figure(cell));
-                    th.number[is_number] scope="col" { (name) }
+                    th class=[number(is_number)] scope="col" { (name) }
                 } } }
                 tbody {
                     @for row in shown {
                         tr { @for (column, cell) in row.iter().enumerate() {
                             @if column == header {
-                                th.number[is_figure(cell)] scope="row" { (cut(cell)) }
+                                th class=[number(is_figure(cell))] scope="row" { (cut(cell)) }
                             } @else {
-                                td.number[is_figure(cell)] { (cut(cell)) }
+                                td class=[number(is_figure(cell))] { (cut(cell)) }
                             }
                         } }
                     }
@@ -54,6 +54,11 @@ fn whole_table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
             p { "Left out of the table: " (counted(rows.len() - ROWS_MAX, "more row")) "." }
         }
     }
+}
+
+/// The class of figures.
+fn number(is_figure: bool) -> Option<&'static str> {
+    is_figure.then_some("number")
 }
 
 /// Whether a text begins with a number: it is aligned right.
