@@ -20,7 +20,11 @@ fn the_working_set_of_latencies_grows_up_to_four_times_the_cache_that_is_named()
         let document = laboratory.document(&arguments);
         let found = &document["machine"]["working_set"];
         let bytes = found["bytes"].as_u64().unwrap();
-        assert_eq!(document["method"]["working_set_bytes"], bytes);
+        // Where laps would take too long, it times first visits, which need no more than this.
+        let method = &document["method"];
+        let is_short = method["first_visits"] == true;
+        let expected = if is_short { 128 * MIB } else { bytes };
+        assert_eq!(method["working_set_bytes"], expected, "{method:#}");
         assert!((256 * MIB..=bytes_max).contains(&bytes), "{found:#}");
         assert!(found["bytes_max"].as_u64() <= Some(bytes_max), "{found:#}");
         let points = found["points"].as_array().unwrap();

@@ -1,6 +1,6 @@
 //! The nearest and the farthest pair of a matrix, and how sure its figures are.
 
-use model::{MatrixCell, NodeId, NodeMatrix};
+use model::{MatrixCell, NodeId, NodeMatrix, counted};
 
 /// A pair of nodes, CPU node first, with its cell.
 type Pair<'m> = (NodeId, NodeId, &'m MatrixCell);
@@ -45,7 +45,7 @@ pub(crate) fn matrix_sureness(matrix: &NodeMatrix) -> Option<String> {
     }
     let (all, known) = (cells().count(), known().count());
     if known < all {
-        words.push_str(&format!(", {known} of {all} pairs measured"));
+        words.push_str(&format!(", {known} of {} measured", counted(all, "pair")));
     }
     Some(words)
 }
