@@ -295,8 +295,10 @@ impl Error {
     pub(crate) fn server(place: &Place, cause: tokio_postgres::Error) -> Self {
         let (place, text) = (place.clone(), pglogin::words_of(&cause));
         let Some(code) = cause.code() else {
-            // Without a code, the server has not answered.
-            return Error::Lost { place, cause: text };
+            return match is_connection_lost(&cause) {
+                true => Error::Lost { place, cause: text },
+                false => Error::Server { place, cause: text },
+            };
         };
         match code.code() {
             code if PASSING.contains(&code) || code.starts_with("08") => {
@@ -358,11 +360,17 @@ impl Error {
 
 /// Whether a server that is there refuses the login.
 fn is_refusal(cause: &tokio_postgres::Error) -> bool {
-    let is_passing = |code: &SqlState| PASSING.contains(&code.code());
     match cause.code() {
-        Some(code) => !is_passing(code),
-        None => pglogin::Error::advice_on(cause).is_some() || !cause.is_closed(),
+        Some(code) => !PASSING.contains(&code.code()),
+        None => !is_connection_lost(cause),
     }
+}
+
+/// Whether the connection ended: before, or while it was spoken on.
+fn is_connection_lost(cause: &tokio_postgres::Error) -> bool {
+    let first: Option<&dyn std::error::Error> = Some(cause);
+    let mut chain = std::iter::successors(first, |error| error.source());
+    cause.is_closed() || chain.any(|error| error.is::<std::io::Error>())
 }
 
 /// Codes of a server that ends, starts, has too many clients, or made this transaction give way

@@ -109,6 +109,7 @@ mod serving_in_a_browser;
 mod side_by_side;
 mod stopped_servers;
 mod stores;
+mod stores_of_many;
 mod streams;
 mod sysv_segments;
 mod thread_names;
