@@ -45,11 +45,6 @@ impl ShellLine {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// Whether it is a remark.
-    pub fn is_remark(&self) -> bool {
-        self.0.starts_with('#')
-    }
 }
 
 impl Display for ShellLine {
@@ -163,6 +158,5 @@ mod tests {
         assert_eq!(twice.to_string(), expected);
         let remark = ShellLine::remark("node 1\nreboot");
         assert_eq!(remark.as_str(), "# node 1 reboot");
-        assert!(remark.is_remark() && !line.is_remark());
     }
 }

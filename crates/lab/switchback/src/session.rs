@@ -226,7 +226,7 @@ impl<S: Subject> Session<'_, S> {
             samples.push(self.subject.sample(*moment)?);
             // Where the current placement stands still, the window is void.
             if number == 0 && self.is_worse(&samples) {
-                self.reference = lately(&samples);
+                self.reference = lately(&samples).or(self.reference);
                 return Ok(Came::Loss);
             }
             if number > 0 && self.is_loss(&samples) {
@@ -285,7 +285,7 @@ impl<S: Subject> Session<'_, S> {
             .collect::<Result<_, Halt>>()?;
         let stays = self.is_loss(&samples);
         if stays {
-            self.reference = lately(&samples);
+            self.reference = lately(&samples).or(self.reference);
         }
         Ok(stays)
     }
