@@ -27,6 +27,8 @@ pub struct Asked {
     pub least_window_s: f64,
     /// A placement that is worse by this is taken back at once: 0.1.
     pub stop_loss: f64,
+    /// Whether a placement has a quota.
+    pub has_quota: bool,
     /// Whether figures mean anything: not on an emulated machine.
     pub is_judged: bool,
 }
@@ -94,6 +96,10 @@ fn prepare(
     let watched = observe(live, seconds)?;
     let (by, because) = match asked.by {
         Some(by) => (by, "as asked for".to_owned()),
+        None if asked.has_quota => {
+            let because = "a quota limits work, not what a unit of it costs";
+            (JudgedBy::Rate, because.to_owned())
+        }
         None => judge_by(&before, &live.load()?),
     };
     (report.judged_by, report.judged_because) = (by, because);

@@ -11,7 +11,7 @@ use linux::proc_stat::{self, ProcessStat};
 use linux::proc_status::{self, Allowed};
 use linux::{Root, capabilities};
 use model::{ByteSize, CpuSet, Topology, TryEnd, TryLine};
-use placement::{Destination, Dose, thread_cpus};
+use placement::{Destination, Dose, TargetQuota, thread_cpus};
 use relocation::Pace;
 use residency::instances::{self, Member, Target};
 
@@ -63,9 +63,18 @@ pub struct Live<'a> {
     first: Vec<(ProcessStat, Allowed)>,
     /// CPUs that threads are bound to now; `None`: as they were.
     bound: Option<CpuSet>,
+    /// The target's quota, if a placement has one.
+    quota: Option<Quota>,
     is_silent: bool,
     log: Vec<TryLine>,
     _claims: Vec<Claim>,
+}
+
+/// The quota of a target: where, and what it is as we leave it.
+struct Quota {
+    of: TargetQuota,
+    was: Option<f64>,
+    set: Option<f64>,
 }
 
 impl<'a> Live<'a> {
@@ -86,6 +95,13 @@ impl<'a> Live<'a> {
                 first.push((stat.clone(), proc_status::allowed(scene.root, stat.pid)?));
             }
         }
+        let has_quota = scene.placements.iter().any(|it| it.quota.is_some());
+        let quota = has_quota.then(|| TargetQuota::of(scene.root, &pids));
+        let quota = quota.transpose()?.map(|of| Quota {
+            was: of.now(),
+            set: None,
+            of,
+        });
         Ok(Live {
             cpu_time: CpuTime::of(scene.root, &pids),
             scene,
@@ -95,6 +111,7 @@ impl<'a> Live<'a> {
             switches: 0,
             first,
             bound: None,
+            quota,
             is_silent: false,
             log: Vec::new(),
             _claims: claims,
@@ -132,6 +149,11 @@ impl<'a> Live<'a> {
             thread_cpus::bind(scene.root, journal, &target, &processes, &cpus)?;
             done.push(format!("threads on CPUs {cpus}"));
             self.bound = Some(cpus);
+        }
+        if let (Some(limit), Some(quota)) = (tried.quota, &mut self.quota) {
+            quota.of.set(scene.journal, limit.cpus())?;
+            done.push(format!("CPU time limited to {} CPUs", limit.cpus()));
+            quota.set = quota.of.now();
         }
         if let Some(memory) = &tried.memory {
             let moved = self.move_memory(tried, memory)?;
@@ -218,6 +240,9 @@ impl<'a> Live<'a> {
             }
         }
         self.bound = None;
+        if let Some(quota) = &mut self.quota {
+            quota.set = None;
+        }
         if !failures.is_empty() {
             // The next attempt, at the end, undoes what is left.
             self.is_in = was_in;
@@ -241,23 +266,19 @@ impl<'a> Live<'a> {
                 return Err(target_ended(self.scene.target));
             };
             let cpus = self.bound.as_ref().unwrap_or(&was.cpus);
-            for (what, now, left) in [
-                ("CPUs", now.cpus.to_string(), cpus.to_string()),
-                (
-                    "memory nodes",
-                    now.memory_nodes.to_string(),
-                    was.memory_nodes.to_string(),
-                ),
-            ] {
-                if now != left {
-                    let pid = process.pid;
-                    let because = format!(
-                        "another process has changed the {what} of process {pid} from {left} to \
-                         {now}"
-                    );
-                    return Err(Halt::End(TryEnd::Vetoed, because));
-                }
-            }
+            let of = format!("of process {}", process.pid);
+            let (nodes, left) = (now.memory_nodes.to_string(), was.memory_nodes.to_string());
+            is_as_left(
+                &format!("the CPUs {of}"),
+                &now.cpus.to_string(),
+                &cpus.to_string(),
+            )?;
+            is_as_left(&format!("the memory nodes {of}"), &nodes, &left)?;
+        }
+        if let Some(quota) = &self.quota {
+            let text = |cpus: Option<f64>| cpus.map_or("none".to_owned(), |it| it.to_string());
+            let (now, left) = (quota.of.now(), quota.set.or(quota.was));
+            is_as_left("the limit of its CPU time", &text(now), &text(left))?;
         }
         Ok(())
     }
@@ -319,6 +340,15 @@ impl Subject for Live<'_> {
         (self.scene.tell)(at_s, &text);
         self.log.push(TryLine { at_s, text });
     }
+}
+
+/// Ends the session if something is not as it was left.
+fn is_as_left(what: &str, now: &str, left: &str) -> Result<(), Halt> {
+    if now == left {
+        return Ok(());
+    }
+    let because = format!("another process has changed {what} from {left} to {now}");
+    Err(Halt::End(TryEnd::Vetoed, because))
 }
 
 fn interrupted() -> Halt {

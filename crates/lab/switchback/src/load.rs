@@ -18,6 +18,8 @@ pub struct Load {
     at_s: f64,
     threads: BTreeMap<u32, ScheduleTimes>,
     cpus: CpuSet,
+    /// The limit of its CPU time, in CPUs.
+    quota: Option<f64>,
     busy_s: BTreeMap<CpuId, f64>,
 }
 
@@ -39,6 +41,7 @@ impl Load {
                 load.cpus = load.cpus.union(&cpus);
             }
         }
+        load.quota = pids.first().and_then(|pid| placement::limit_on(root, *pid));
         let times = proc_cpu_times::read(root).ok().flatten();
         load.busy_s = times.unwrap_or_default().busy_s;
         load
@@ -63,6 +66,15 @@ pub fn judge_by(before: &Load, after: &Load) -> (JudgedBy, String) {
         let because = format!(
             "it is saturated: threads that were never idle used {:.0} % of its CPU time",
             share * 100.0
+        );
+        return (JudgedBy::Rate, because);
+    }
+    if let Some(quota) = after.quota
+        && all_ns as f64 * 1e-9 >= NEVER_IDLE * quota * seconds
+    {
+        let because = format!(
+            "it is saturated: it used {:.0} % of its quota of {quota} CPUs",
+            all_ns as f64 * 1e-7 / (quota * seconds).max(f64::MIN_POSITIVE)
         );
         return (JudgedBy::Rate, because);
     }
@@ -96,6 +108,16 @@ mod tests {
 
     /// After 10 s, threads with these seconds on a CPU and on its queue, and CPUs so busy.
     fn check(threads: &[(f64, f64)], busy_s: &[f64], expected: (JudgedBy, &str)) {
+        check_with(None, threads, busy_s, expected);
+    }
+
+    /// The same with a quota.
+    fn check_with(
+        quota: Option<f64>,
+        threads: &[(f64, f64)],
+        busy_s: &[f64],
+        expected: (JudgedBy, &str),
+    ) {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
         let times = |(ran, waited): &(f64, f64)| ScheduleTimes {
             on_cpu_ns: ns(*ran),
@@ -113,6 +135,7 @@ mod tests {
             at_s: 10.0,
             threads: (1..).zip(threads.iter().map(times)).collect(),
             cpus: busy_s.keys().copied().collect(),
+            quota,
             busy_s,
         };
         let (by, because) = judge_by(&before, &after);
@@ -143,5 +166,14 @@ mod tests {
         // Others keep its CPUs busy.
         check(&[(0.5, 0.5); 2], &[10.0, 10.0], (cost, "100 % busy"));
         check(&[], &[], (cost, "0 % busy"));
+        // Throttled, its threads are idle and its CPUs are free.
+        let threads = [(7.2, 0.1); 2];
+        check_with(
+            Some(1.5),
+            &threads,
+            &[8.0, 8.0],
+            (rate, "96 % of its quota of 1.5 CPUs"),
+        );
+        check_with(Some(4.0), &threads, &[8.0, 8.0], (cost, "80 % busy"));
     }
 }

@@ -2,9 +2,9 @@
 
 use linux::Root;
 use model::Topology;
-use placement::{Destination, Dose};
+use placement::{Destination, Dose, TargetQuota};
 use relocation::{Choice, Plan};
-use residency::instances::Target;
+use residency::instances::{self, Target};
 
 use crate::{Error, Tried};
 
@@ -72,6 +72,10 @@ pub fn foresee(
     tried: &Tried,
 ) -> Result<Foreseen, Error> {
     tried.cpus_on(topology)?;
+    if tried.quota.is_some() {
+        let members = instances::find(root, target)?;
+        TargetQuota::of(root, &members.iter().map(|it| it.stat.pid).collect())?;
+    }
     let Some(to) = &tried.memory else {
         return Ok(Foreseen::default());
     };

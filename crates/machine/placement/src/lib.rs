@@ -22,6 +22,7 @@ pub mod mount_policy;
 pub mod pool_reservations;
 pub mod pools;
 mod target_placement;
+mod target_quota;
 pub mod thread_cpus;
 
 pub use apply::{allocate_mapping, apply_to_this_process};
@@ -30,4 +31,5 @@ pub use contradictions::{contradictions, own_memory_contradictions, placement_co
 pub use destination::{Destination, Pattern};
 pub use dose::Dose;
 pub use error::Error;
-pub use target_placement::{Cpus, TargetPlacement};
+pub use target_placement::{Cpus, Limit, TargetPlacement};
+pub use target_quota::{TargetQuota, limit_on};

@@ -1,5 +1,5 @@
 //! A placement of a running target, as a user writes it: `current`, `near-cpus`, `cpus:0-3`,
-//! `nodes:1+near-cpus`.
+//! `nodes:1+near-cpus`, `quota:1.5`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +9,12 @@ use model::{CpuSet, NodeSet, Topology};
 use crate::{Destination, Dose, Error};
 
 /// A placement of a running target.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetPlacement {
     /// The CPUs of its threads; `None` leaves them as they are.
     pub cpus: Option<Cpus>,
+    /// The limit of its CPU time; `None` leaves it as it is.
+    pub quota: Option<Limit>,
     /// Where its memory goes; `None` leaves it where it is.
     pub memory: Option<Destination>,
     /// The pages that go there: these alone, drawn again for each switch. A user cannot ask for it.
@@ -26,6 +28,20 @@ pub enum Cpus {
     These(CpuSet),
     /// All of these nodes.
     OfNodes(NodeSet),
+}
+
+/// A limit of CPU time, in CPUs: positive, and at most [`Limit::MAX`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit(f64);
+
+impl Limit {
+    /// The most CPUs that anybody limits a program to.
+    pub const MAX: f64 = 65_536.0;
+
+    /// The CPUs.
+    pub fn cpus(self) -> f64 {
+        self.0
+    }
 }
 
 const CURRENT: &str = "current";
@@ -45,10 +61,17 @@ impl FromStr for TargetPlacement {
                 }
                 continue;
             }
+            if let Some(limit) = part.strip_prefix(QUOTA).map(quota).transpose()? {
+                if placement.quota.replace(limit).is_some() {
+                    return Err(format!("{text} names two quotas"));
+                }
+                continue;
+            }
             let memory = part.parse::<Destination>().map_err(|error| {
                 format!(
-                    "{part:?} is no placement: current, cpus:0-3, nodes:0,1, or a destination of \
-                     memory: {error}; two of them are joined with +, as in nodes:1+near-cpus"
+                    "{part:?} is no placement: current, cpus:0-3, nodes:0,1, quota:1.5, or a \
+                     destination of memory: {error}; several of them are joined with +, as in \
+                     nodes:1+near-cpus"
                 )
             })?;
             if placement.memory.replace(memory).is_some() {
@@ -57,6 +80,21 @@ impl FromStr for TargetPlacement {
         }
         Ok(placement)
     }
+}
+
+const QUOTA: &str = "quota:";
+
+/// What follows `quota:`: CPUs, such as `1.5`.
+fn quota(text: &str) -> Result<Limit, String> {
+    let is_plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let cpus = text.parse::<f64>().ok().filter(|_| is_plain);
+    let cpus = cpus.filter(|cpus| (0.01..=Limit::MAX).contains(cpus));
+    let cpus = cpus.ok_or_else(|| {
+        format!("{QUOTA}{text}: expected a number of CPUs, such as 1.5, of at least 0.01")
+    })?;
+    Ok(Limit(cpus))
 }
 
 /// `cpus:0-3` or `nodes:0,1`; `None` if the text begins otherwise.
@@ -87,11 +125,13 @@ impl fmt::Display for TargetPlacement {
                 f64::from(dose.parts_per_million) / 1e4
             )?;
         }
-        match (&self.cpus, &self.memory) {
-            (None, None) => f.write_str(CURRENT),
-            (Some(cpus), None) => cpus.fmt(f),
-            (None, Some(memory)) => memory.fmt(f),
-            (Some(cpus), Some(memory)) => write!(f, "{cpus}+{memory}"),
+        let quota = self.quota.map(|limit| format!("{QUOTA}{}", limit.0));
+        let cpus = self.cpus.as_ref().map(Cpus::to_string);
+        let memory = self.memory.as_ref().map(Destination::to_string);
+        let parts: Vec<String> = [cpus, quota, memory].into_iter().flatten().collect();
+        match parts.is_empty() {
+            true => f.write_str(CURRENT),
+            false => f.write_str(&parts.join("+")),
         }
     }
 }
@@ -159,6 +199,8 @@ mod tests {
             "cpus:0-3",
             "nodes:0-1",
             "nodes:1+near-cpus",
+            "quota:1.5",
+            "cpus:0-3+quota:2+interleave",
         ] {
             assert_eq!(text.parse::<TargetPlacement>().unwrap().to_string(), text);
         }
@@ -175,6 +217,13 @@ mod tests {
             ("interleave+spread", "two destinations"),
             ("current+spread", "\"current\" is no placement"),
             ("cpu:0", "\"cpu:0\" is no placement"),
+            ("quota:1+quota:2", "two quotas"),
+            ("quota:", "such as 1.5"),
+            ("quota:0", "of at least 0.01"),
+            ("quota:-1", "such as 1.5"),
+            ("quota:nan", "such as 1.5"),
+            ("quota:1e9", "such as 1.5"),
+            ("quota:65537", "such as 1.5"),
         ] {
             let error = text.parse::<TargetPlacement>().unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

@@ -97,6 +97,11 @@ fn wish(
     topology: &Topology,
     is_shared_only: bool,
 ) -> Result<Wish, Failure> {
+    if placement.quota.is_some() {
+        let message = format!("{placement}: what a quota gives follows from no figure of memory");
+        return Err(Failure::new(ExitCode::Usage, message)
+            .advise(format!("numalab try TARGET --to {placement} measures it")));
+    }
     Ok(Wish {
         name: placement.to_string(),
         cpus: placement.cpus_on(topology)?,

@@ -167,6 +167,7 @@ fn asked(arguments: &DoseArguments, counted: &Counted) -> Asked {
         window_s: arguments.window,
         least_window_s: counted.least_window_s(),
         stop_loss: STOP_LOSS,
+        has_quota: false,
         // Blocks go on until the time is over: the line has no interval that may be looked at
         // after each.
         is_judged: false,

@@ -26,7 +26,8 @@ pub(crate) struct TryArguments {
     /// oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
     /// Placement to try against the current one: a destination of memory as for `numalab move`,
-    /// cpus:0-3, nodes:0,1, two of them as in nodes:1+near-cpus, or current. May be repeated.
+    /// cpus:0-3, nodes:0,1, quota:1.5, several of them as in nodes:1+near-cpus, or current. May be
+    /// repeated.
     #[arg(long, value_name = "PLACEMENT", required = true)]
     pub to: Vec<Tried>,
     /// How work is counted: auto (the counters of the database), command:PROGRAM (it prints a
@@ -182,6 +183,7 @@ fn asked(arguments: &TryArguments, counted: &Counted, is_real: bool) -> Asked {
         window_s: arguments.window,
         least_window_s: counted.least_window_s(),
         stop_loss: arguments.stop_loss,
+        has_quota: arguments.to.iter().any(|it| it.quota.is_some()),
         is_judged: is_real || counted.has_emulated_cost(),
     }
 }

@@ -13,7 +13,7 @@ use crate::unmet_need::{has_groups, is_root};
 use crate::user::NOBODY;
 
 /// Returns a name that no other test and no other test run uses.
-fn name(test: &str) -> String {
+pub(crate) fn name(test: &str) -> String {
     format!("numalab-check-{}-{test}", std::process::id())
 }
 

@@ -115,6 +115,7 @@ mod sysv_segments;
 mod thread_names;
 mod threads;
 mod trying;
+mod trying_quotas;
 mod undo_beside_move;
 mod unmapped_huge_pages;
 mod unprivileged;

@@ -148,8 +148,7 @@ pub(crate) fn candidate_of(patient: &Patient<'_>, cure: &Destination) -> Option<
         patient,
         TargetPlacement {
             memory: Some(cure.clone()),
-            cpus: None,
-            dose: None,
+            ..TargetPlacement::default()
         },
     );
     let cure = whole.memory.as_ref()?;
@@ -227,8 +226,7 @@ pub(crate) fn candidate(
         bytes_to_move: moved,
         cure: TargetPlacement {
             memory: Some(destination),
-            cpus: None,
-            dose: None,
+            ..TargetPlacement::default()
         },
         cpus: None,
         moves_private,

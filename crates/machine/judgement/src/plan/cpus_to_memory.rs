@@ -33,8 +33,7 @@ pub(crate) fn candidate(input: &DoctorInput, patient: &Patient<'_>) -> Option<Ca
     (then.is_measured() == patient.is_measured()).then(|| Candidate {
         cure: TargetPlacement {
             cpus: Some(named(node, &cpus.cpus)),
-            memory: None,
-            dose: None,
+            ..TargetPlacement::default()
         },
         cpus: Some(cpus),
         moves_private: false,

@@ -21,6 +21,9 @@ pub fn in_force(input: &DoctorInput, cure: &TargetPlacement) -> Result<CureInFor
     if *cure == TargetPlacement::default() {
         return Err("it names neither CPUs nor a place of memory".to_owned());
     }
+    if cure.quota.is_some() {
+        return Err("a quota is no cure for memory that lies wrong".to_owned());
+    }
     let cpus = cure.cpus_on(&input.topology);
     let cpus = cpus.map_err(|error| error.to_string())?;
     let moved = cpus.as_ref().map(|cpus| on_cpus(input, cpus));

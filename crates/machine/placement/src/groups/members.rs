@@ -62,7 +62,7 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<u32>) {
 ///
 /// # Errors
 /// When the process is gone, or the hierarchy has no line.
-pub(super) fn directory_of(
+pub(crate) fn directory_of(
     root: &Root,
     pid: u32,
     hierarchy: &Hierarchy,
@@ -85,7 +85,7 @@ pub(super) fn directory_of(
 }
 
 /// The names of the first few of some processes, for a message: `postgres (17), psql (18)`.
-pub(super) fn named(root: &Root, pids: &[u32]) -> String {
+pub(crate) fn named(root: &Root, pids: &[u32]) -> String {
     const SHOWN: usize = 8;
     let name = |pid: &u32| match linux::proc_stat::read(root, *pid) {
         Ok(stat) => format!("{} ({pid})", stat.name),

@@ -16,5 +16,6 @@ pub use create::{Order, create};
 pub use delete::delete;
 pub use list::{Group, list};
 pub use members::members;
+pub(crate) use members::{directory_of, named};
 pub use membership::{Joined, Limit, join};
 pub use name::GroupName;
