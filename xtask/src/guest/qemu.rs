@@ -42,6 +42,9 @@ pub(super) fn arguments(options: &Options, kernel: &Kernel, run: &RunDirectory) 
         ]);
     }
     arguments.extend(processor(options.shape, options.kvm));
+    if options.shape.counts_instructions {
+        arguments.extend(["-icount", COUNTED].map(String::from));
+    }
     arguments.extend(machine(options.shape, options.memory_mib, options.kvm));
     arguments
 }
@@ -82,6 +85,9 @@ fn escaped(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
+/// An instruction takes 2^3 ns of the guest, whatever it takes here, and idle time is skipped.
+const COUNTED: &str = "shift=3,sleep=off";
+
 /// Returns the accelerator and the CPU model. An Intel vendor makes the kernel read the topology
 /// leaves that QEMU fills; with `max` alone it sees an AMD CPU without threads. Five-level page
 /// tables only slow down emulation.
@@ -92,6 +98,7 @@ fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
     const MOST_THREADS: u32 = 4;
     let accelerator = match shape.cpus() {
         _ if kvm => "kvm",
+        _ if shape.counts_instructions => "tcg,thread=single",
         0..=MOST_THREADS => "tcg,thread=multi",
         _ => "tcg,thread=single",
     };

@@ -64,6 +64,8 @@ pub(crate) struct Shape {
     pub heterogeneous_memory_table: bool,
     /// CPUs that are switched off before the command runs.
     pub offline_cpus: &'static [u32],
+    /// Whether its clocks count the instructions of its only CPU instead of time.
+    pub counts_instructions: bool,
 }
 
 impl Shape {
@@ -101,6 +103,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: |_, _| 10,
         heterogeneous_memory_table: false,
         offline_cpus: &[],
+        counts_instructions: false,
     },
     Shape {
         name: "two-node",
@@ -112,6 +115,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: local_or_21,
         heterogeneous_memory_table: false,
         offline_cpus: &[],
+        counts_instructions: false,
     },
     Shape {
         name: "four-node-ring",
@@ -123,6 +127,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: local_or_21,
         heterogeneous_memory_table: false,
         offline_cpus: &[],
+        counts_instructions: false,
     },
     Shape {
         name: "eight-node",
@@ -134,6 +139,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: eight_sockets_in_two_halves,
         heterogeneous_memory_table: false,
         offline_cpus: &[],
+        counts_instructions: false,
     },
     Shape {
         name: "thirty-two-node",
@@ -145,6 +151,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: enclosures_of_four,
         heterogeneous_memory_table: false,
         offline_cpus: &[],
+        counts_instructions: false,
     },
     Shape {
         name: "memory-only-node",
@@ -160,7 +167,32 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: expander_behind_node_0,
         heterogeneous_memory_table: true,
         offline_cpus: &[],
+        counts_instructions: false,
     },
+    counted(
+        "counted-two-node",
+        "2 nodes, the only CPU on node 0; its clocks count instructions",
+        &[COUNTED_NEAR, COUNTED_FAR],
+    ),
+    counted(
+        "counted-four-node",
+        "4 nodes, the only CPU on node 0; its clocks count instructions",
+        &[COUNTED_NEAR, COUNTED_FAR, COUNTED_FAR, COUNTED_FAR],
+    ),
+    counted(
+        "counted-eight-node",
+        "8 nodes, the only CPU on node 0; its clocks count instructions",
+        &[
+            COUNTED_NEAR,
+            COUNTED_FAR,
+            COUNTED_FAR,
+            COUNTED_FAR,
+            COUNTED_FAR,
+            COUNTED_FAR,
+            COUNTED_FAR,
+            COUNTED_FAR,
+        ],
+    ),
     Shape {
         name: "cpu-only-node",
         summary: "2 nodes of 2 CPUs; node 1 has no memory",
@@ -171,6 +203,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: local_or_21,
         heterogeneous_memory_table: false,
         offline_cpus: &[],
+        counts_instructions: false,
     },
     Shape {
         name: "large-memory",
@@ -182,6 +215,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: local_or_21,
         heterogeneous_memory_table: false,
         offline_cpus: &[],
+        counts_instructions: false,
     },
     Shape {
         name: "sparse",
@@ -200,6 +234,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         distance: one_more_per_socket_passed,
         heterogeneous_memory_table: false,
         offline_cpus: &[1],
+        counts_instructions: false,
     },
 ];
 
@@ -213,6 +248,31 @@ pub(crate) fn find(name: &str) -> Result<&'static Shape> {
         );
     };
     Ok(shape)
+}
+
+const COUNTED_NEAR: Node = Node::Full { memory_mib: 384 };
+const COUNTED_FAR: Node = Node::MemoryOnly { memory_mib: 192 };
+
+/// A machine of one CPU, so that no CPU waits for another one whose turn has not come.
+const fn counted(name: &'static str, summary: &'static str, nodes: &'static [Node]) -> Shape {
+    Shape {
+        name,
+        summary,
+        origin: "our choice",
+        nodes,
+        cores: 1,
+        threads: 1,
+        distance: further_by_4,
+        heterogeneous_memory_table: false,
+        offline_cpus: &[],
+        counts_instructions: true,
+    }
+}
+
+/// Each node is a little further from the others than the one before.
+fn further_by_4(from: usize, to: usize) -> u32 {
+    let steps = u32::try_from(from.abs_diff(to)).unwrap_or(u32::MAX);
+    if steps == 0 { 10 } else { 12 + 4 * steps }
 }
 
 fn local_or_21(from: usize, to: usize) -> u32 {

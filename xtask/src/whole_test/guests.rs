@@ -18,6 +18,8 @@ use crate::repository;
 /// The time that a boot itself may take on a slow and busy machine, and each test.
 const BOOT: Duration = Duration::from_secs(400);
 const TEST: Duration = Duration::from_secs(600);
+/// The same where clocks count instructions, and skip what nobody works in.
+const TEST_COUNTED: Duration = Duration::from_secs(6000);
 
 /// Begins what a test reported that it did not run, on its stdout.
 const NOT_RUN: &str = "\n== not run\n";
@@ -33,9 +35,13 @@ pub(crate) fn run(
     let program = &tests.first().context("a guest without tests")?.program;
     let count = u32::try_from(tests.len()).context("a guest with too many tests")?;
     let shape = guest::find(boot.shape)?;
+    let limit = match shape.counts_instructions {
+        true => TEST_COUNTED,
+        false => TEST,
+    };
     let mut options = Options {
         timeout: BOOT + TEST * count,
-        command_timeout: TEST,
+        command_timeout: limit,
         binaries: vec![numalab.to_path_buf()],
         tests: Some(program.file.clone()),
         cgroup: boot.cgroup,

@@ -40,6 +40,7 @@ pub(crate) const BOOTS: &[Boot] = &[
             "kernel_agrees::",
             "moving::",
             "threads::",
+            "trying_quotas::",
             "watching::",
             "guests::capabilities::changes_",
             "guests::capabilities::looks_",
@@ -109,6 +110,9 @@ pub(crate) const BOOTS: &[Boot] = &[
     boot("cpu-only-node", ON_ODD_SHAPES),
     boot("sparse", ON_ODD_SHAPES),
     boot("one-node", &["kernel_agrees::"]),
+    boot("counted-two-node", &["guests::tables::"]),
+    boot("counted-four-node", &["guests::tables::"]),
+    boot("counted-eight-node", &["guests::tables::"]),
     boot(
         "large-memory",
         &["kernel_agrees::", "guests::residency::largest_pages_"],
@@ -252,6 +256,7 @@ pub(crate) const LONG: &[Long] = &[
     long("two-node", "guests::predictions::", 40),
     long("two-node", "guests::tries::", 240),
     long("two-node", "threads::", 65),
+    long("two-node", "trying_quotas::", 60),
     long("two-node", "watching::", 75),
     long("two-node-backports", "", 60),
     long("two-node-oldstable", "", 110),
@@ -291,6 +296,9 @@ pub(crate) const LONG: &[Long] = &[
     long("cpu-only-node", "", 60),
     long("sparse", "", 80),
     long("one-node", "", 25),
+    long("counted-two-node", "", 100),
+    long("counted-four-node", "", 100),
+    long("counted-eight-node", "", 100),
     long("large-memory", "", 175),
 ];
 

@@ -49,6 +49,7 @@ mod residency;
 mod scripts;
 mod several_servers;
 mod shared_page_tables;
+mod tables;
 mod trials;
 mod tries;
 mod units;

@@ -55,3 +55,8 @@ pub(crate) fn guest_shape(test: &str) -> Option<String> {
     }
     shape
 }
+
+/// Whether this is a guest whose clocks count instructions.
+pub(crate) fn is_counted() -> bool {
+    std::env::var(GUEST).is_ok_and(|shape| shape.starts_with("counted-"))
+}

@@ -19,6 +19,12 @@ fn asked(variable: &str) -> Option<u64> {
         .map(|text| text.parse().unwrap())
 }
 
+/// The seeds of a few attempts, or of those that were asked for.
+pub(super) fn seeds(few: u64) -> std::ops::Range<u64> {
+    let (count, first) = (asked(COUNT).unwrap_or(few), asked(SEED).unwrap_or(1));
+    first..first + count
+}
+
 /// Asserts that one undo makes up for whatever `once` leaves behind: as often as was asked for,
 /// otherwise `few` times, of which at least `leave` leave something. `once` returns in a few words
 /// what it did, or what went wrong.
@@ -28,9 +34,10 @@ pub(super) fn are_made_up_for(
     state: impl Fn() -> Vec<String>,
     mut once: impl FnMut(&mut Rng) -> Result<String, String>,
 ) {
-    let (count, first) = (asked(COUNT).unwrap_or(few), asked(SEED).unwrap_or(1));
+    let seeds = seeds(few);
+    let (count, first) = (seeds.end - seeds.start, seeds.start);
     let (mut before, mut failures, mut undone_something) = (state(), Vec::new(), 0);
-    for seed in first..first + count {
+    for seed in seeds {
         let done = once(&mut Rng::with_seed(seed));
         let undo = laboratory.run(&["undo"]);
         let after = state();
