@@ -36,7 +36,7 @@ const TAIL_ERROR: f64 = 1.4;
 /// Errors of trials are normal, and hide heavy tails of members in the ratio, though not from the
 /// limits: by simulation, they take as much from it.
 const TAIL_HIDDEN: f64 = 1.05;
-/// So many of these errors are added: fewer took limits too near, by simulation, and more find less.
+/// So many of these errors are added: by simulation, fewer took limits too near, more find less.
 const TAIL_ERRORS: f64 = 1.0;
 
 /// Limits in spreads of groups of 3, 4, … members with one figure, by simulation: the largest that
