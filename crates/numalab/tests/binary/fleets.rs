@@ -25,7 +25,7 @@ const TRIALS: [f64; 12] = [
     -0.0005,
 ];
 /// Trials of each case.
-const TRIALS_OF_CASE: usize = 8;
+const TRIALS_OF_CASE: usize = 6;
 /// Spread of machines, with the tails of Student's t with 4 degrees of freedom.
 const SPREAD: f64 = 0.01;
 /// What firmware and kernel keep of the memory of a node, at most.
@@ -33,9 +33,9 @@ const KEPT_BYTES: u32 = 24 << 20;
 
 /// The machines of a fleet: captured ones, how many of each, memory of a node.
 const MODELS: [(&str, &str, usize); 4] = [
-    ("two-node", "Model A 9654", 2_600),
-    ("four-node-ring", "Model B 6458Q", 1_000),
-    ("eight-node", "Model C 7763", 396),
+    ("two-node", "Model A 9654", 3_500),
+    ("four-node-ring", "Model B 6458Q", 400),
+    ("eight-node", "Model C 7763", 96),
     ("one-node", "Model D", 4),
 ];
 const NODE_BYTES: u64 = 256 << 30;
@@ -342,7 +342,7 @@ fn thirty_faults_among_four_thousand_machines_are_found_and_nothing_else() {
     let mut fleet = Fleet::new(&path);
     for (tree, model, count) in MODELS {
         let faults = match count {
-            100.. => one_of_each(count),
+            10.. => one_of_each(count),
             _ => BTreeMap::new(),
         };
         fleet.add(tree, model, count, &faults);
