@@ -16,6 +16,8 @@ use store::Store;
 use testing::Tree;
 
 use crate::laboratory::Laboratory;
+use crate::postgres_server::{Server, installed};
+use crate::stores_of_many::url;
 
 /// Trials of one cell of `numalab latency --anyway` on a busy virtual machine with two CPUs, by
 /// their median: what trials are drawn from, a quarter as wide, since numalab measures until
@@ -398,5 +400,73 @@ fn of_two_machines_that_differ_none_is_called_odd() {
     assert!(
         text.contains("which is the odd one cannot be told"),
         "{text}"
+    );
+}
+
+/// A captured machine of this name, on which some files are others.
+fn captured(host: &str, changes: &[(&str, &str)]) -> testing::tree::Unpacked {
+    let mut tree = Tree::captured("two-node").unwrap();
+    tree.set("proc/sys/kernel/hostname", format!("{host}\n"));
+    for (path, content) in changes {
+        tree.set(path, *content);
+    }
+    tree.expand().unwrap()
+}
+
+#[test]
+fn what_the_doctor_keeps_is_pushed_shown_and_compared() {
+    let Some(bin) = installed("what_the_doctor_keeps_is_pushed_shown_and_compared") else {
+        return;
+    };
+    let server = Server::start(&bin);
+    let url = url(&server);
+    let reclaim = ("proc/sys/vm/zone_reclaim_mode", "1\n");
+    let of_firmware = ("sys/class/dmi/id/bios_version", "2.1\n");
+    for (host, changes) in [
+        ("db1", vec![of_firmware]),
+        ("db2", vec![of_firmware]),
+        (
+            "db3",
+            vec![reclaim, ("sys/class/dmi/id/bios_version", "2.0\n")],
+        ),
+    ] {
+        let machine = captured(host, &changes);
+        let laboratory = Laboratory::new();
+        let root = machine.path().to_str().unwrap();
+        let kept = laboratory
+            .run(&["doctor", "--root", root, "--keep"])
+            .with_code(0);
+        kept.says(&["stored as "]);
+        let shown = laboratory.document(&["show", "last", "--json"]);
+        assert_eq!(shown["format"], "numalab.kept-diagnosis/1", "{shown}");
+        assert_eq!(shown["machine"]["host"], host, "{shown}");
+        // Twice: each run is there once.
+        for new in ["1 sent", "0 sent"] {
+            let pushed = laboratory
+                .run(&["push", "--all", "--to", &url])
+                .with_code(0);
+            pushed.says(&[new]);
+        }
+    }
+    let laboratory = Laboratory::new();
+    let compare = ["fleet", "compare", "--json", "--store"];
+    let of_server = laboratory.document(&[&compare[..], &[&url]].concat());
+    // The doctor knows what the setting means.
+    let expected = ["doctor", "firmware", "setting"];
+    let expected = expected.map(|kind| ("db3".to_owned(), kind.to_owned()));
+    assert_eq!(found(&of_server), BTreeSet::from(expected), "{of_server}");
+    laboratory
+        .run(&["pull", "--all", "--from", &url])
+        .with_code(0);
+    let store = laboratory.store();
+    let of_file = laboratory.document(&[&compare[..], &[store.to_str().unwrap()]].concat());
+    assert_eq!(of_file, of_server);
+    let page = laboratory.folder().join("fleet.html");
+    let html = ["fleet", "compare", "--html", page.to_str().unwrap()];
+    laboratory.run(&html).with_code(0).says(&["wrote "]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("db3: vm.zone_reclaim_mode: 1; 2 of 3 have 0"),
+        "{page}"
     );
 }
