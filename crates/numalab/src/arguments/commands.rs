@@ -202,7 +202,7 @@ pub(crate) enum Command {
     /// Ask the same questions of many machines.
     ///
     /// Which machine of a rack or a cluster is not as the others, and in what?
-    #[command(after_help = "Example: numalab fleet compare --store postgresql://numalab@db/fleet")]
+    #[command(after_help = "Example: numalab fleet compare")]
     Fleet(crate::commands::fleet::FleetArguments),
     /// Watch nodes, databases and processes while they change.
     ///

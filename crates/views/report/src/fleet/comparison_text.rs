@@ -195,7 +195,7 @@ fn figure_words(figure: &FigureDifference) -> String {
     };
     let also = match figure.cases_differing {
         1 => String::new(),
-        count => format!("; {count} of {} cases differ", figure.cases),
+        count => format!("; {count} of {} differ", counted(figure.cases, "case")),
     };
     format!(
         "{} {} {} {unit}{interval}, {} times the group's {} ({} to {}){also}",
