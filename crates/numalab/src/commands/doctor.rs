@@ -31,6 +31,10 @@ use crate::pasted::PastedMachine;
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
+    if arguments.store.store.is_some() && !arguments.keep {
+        let message = "--store says where --keep stores the findings";
+        return Err(Failure::new(ExitCode::Usage, message).advise("add --keep"));
+    }
     let (input, mut diagnosis) = match &arguments.from[..] {
         [] => look(arguments)?,
         files => look_at_texts(files)?,
