@@ -14,10 +14,11 @@ use postgresql::Places;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
 
-use crate::arguments::commands::{DoctorArguments, FailOn};
+use crate::arguments::doctor::{DoctorArguments, FailOn};
 use crate::arguments::seed::SAMPLE_SEED;
 use crate::arguments::target;
 use crate::capture::MachineRoot;
+use crate::commands::doctor_keep::keep;
 use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::table::databases;
 use crate::failure::Failure;
@@ -30,6 +31,10 @@ use crate::pasted::PastedMachine;
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
+    if arguments.store.store.is_some() && !arguments.keep {
+        let message = "--store says where --keep stores the findings";
+        return Err(Failure::new(ExitCode::Usage, message).advise("add --keep"));
+    }
     let (input, mut diagnosis) = match &arguments.from[..] {
         [] => look(arguments)?,
         files => look_at_texts(files)?,
@@ -113,6 +118,9 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
     measure_rate(root, &mut input);
     let asked = arguments.apply.as_ref().and_then(Option::as_ref);
     let diagnosis = diagnose_for(&input, asked);
+    if arguments.keep {
+        keep(arguments, root, &input, &diagnosis)?;
+    }
     Ok((input, diagnosis))
 }
 
