@@ -53,6 +53,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Latency(arguments) => commands::latency::run(&arguments),
         Command::Bandwidth(arguments) => commands::bandwidth::run(&arguments),
         Command::Firmware(arguments) => commands::firmware::run(&arguments),
+        Command::Fleet(arguments) => commands::fleet::run(&arguments),
         Command::Firsttouch(arguments) => commands::first_touch::run(&arguments),
         Command::Group(arguments) => commands::group::run(&arguments),
         Command::List(arguments) => commands::list::run(&arguments),

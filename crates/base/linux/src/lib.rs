@@ -35,6 +35,7 @@ pub mod load_average;
 pub mod local_socket;
 pub mod machine_counters;
 pub mod machine_id;
+pub mod machine_identity;
 pub mod map_files;
 mod mapping;
 pub mod memory_blocks;

@@ -19,9 +19,11 @@ pub mod exit;
 mod finding;
 mod firmware;
 mod first_touch;
+mod fleet;
 mod group_state;
 mod id_list;
 mod interleave_weights;
+mod kept_diagnosis;
 mod latency;
 mod live_run;
 mod load_report;
@@ -83,9 +85,14 @@ pub use first_touch::{
     FirstTouch, PrivateFaults, RelationTouch, TouchCell, TouchPicture, TouchedRelation,
     TouchedSegment, Toucher, TouchingProcess,
 };
+pub use fleet::{
+    FactKind, FactSplit, FactValue, FigureDifference, FigurePair, FleetComparison, FleetFinding,
+    FleetGroup, FleetMember, GroupFigure,
+};
 pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use interleave_weights::{MeasuredWeights, WeightOfNode};
+pub use kept_diagnosis::KeptDiagnosis;
 pub use latency::{
     ClassesByRow, CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult,
     NodeLink, PageWalks, TransferMatrix,

@@ -1,9 +1,9 @@
 //! A run of live windows: what `numalab try` or `numalab record` measured on the load of a running
-//! target, as it is stored.
+//! target, or what `numalab doctor` found, as it is stored.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Machine, RecordReport, RunStatus, TryEnd, TryReport};
+use crate::{KeptDiagnosis, Machine, RecordReport, RunStatus, TryEnd, TryReport};
 
 /// A stored run of live windows.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub enum LiveMeasured {
     Try(TryReport),
     /// A record of the target as it was.
     Record(RecordReport),
+    /// What the doctor found: one look, no window.
+    Doctor(Box<KeptDiagnosis>),
 }
 
 impl LiveRun {
@@ -38,6 +40,10 @@ impl LiveRun {
         match &self.measured {
             LiveMeasured::Try(report) => format!("try {}", report.target),
             LiveMeasured::Record(report) => format!("record {}", report.target),
+            LiveMeasured::Doctor(kept) => match &kept.target {
+                Some(target) => format!("doctor {target}"),
+                None => "doctor".to_owned(),
+            },
         }
     }
 
@@ -45,7 +51,7 @@ impl LiveRun {
     pub fn seed(&self) -> u64 {
         match &self.measured {
             LiveMeasured::Try(report) => report.seed,
-            LiveMeasured::Record(_) => 0,
+            LiveMeasured::Record(_) | LiveMeasured::Doctor(_) => 0,
         }
     }
 
@@ -54,6 +60,7 @@ impl LiveRun {
         match &self.measured {
             LiveMeasured::Try(report) => report.window_s,
             LiveMeasured::Record(report) => report.window_s,
+            LiveMeasured::Doctor(_) => 0.0,
         }
     }
 
@@ -61,7 +68,7 @@ impl LiveRun {
     pub fn placements(&self) -> u32 {
         match &self.measured {
             LiveMeasured::Try(report) => report.placements.len() as u32 + 1,
-            LiveMeasured::Record(_) => 1,
+            LiveMeasured::Record(_) | LiveMeasured::Doctor(_) => 1,
         }
     }
 
@@ -73,10 +80,11 @@ impl LiveRun {
             LiveMeasured::Record(report) => {
                 report.windows.iter().any(|it| counts(it.work, &it.void))
             }
+            LiveMeasured::Doctor(_) => true,
         }
     }
 
-    /// Windows that count, and windows that do not.
+    /// Windows that count, and windows that do not; the look of the doctor is one.
     pub fn windows(&self) -> (u32, u32) {
         let count = |voids: &mut dyn Iterator<Item = bool>| {
             voids.fold((0, 0), |(valid, void), is_void| match is_void {
@@ -91,6 +99,7 @@ impl LiveRun {
             LiveMeasured::Record(report) => {
                 count(&mut report.windows.iter().map(|it| it.void.is_some()))
             }
+            LiveMeasured::Doctor(_) => (1, 0),
         }
     }
 }

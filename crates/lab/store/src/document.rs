@@ -30,6 +30,8 @@ pub(crate) const CASE: Document = Document::new("a case", "numalab.stored-case")
 pub(crate) const TRIAL: Document = Document::new("a trial", "numalab.stored-trial");
 /// What live windows measured, in `live_runs.measured`.
 pub(crate) const LIVE: Document = Document::new("live windows", "numalab.stored-live");
+/// The same with what the doctor found, which numalab 0.1 does not know. Reads version 1, too.
+pub(crate) const LIVE_2: Document = Document { version: 2, ..LIVE };
 /// The columns of `runs` themselves, which has its own column `format`.
 pub(crate) const RUN: Document = Document::new("a run", "numalab.stored-run");
 
@@ -97,7 +99,7 @@ impl Document {
             .and_then(|rest| rest.strip_prefix('/'))
             .and_then(|version| version.parse::<u32>().ok());
         match version {
-            Some(version) if version == self.version => Ok(()),
+            Some(version) if (1..=self.version).contains(&version) => Ok(()),
             Some(version) if version > self.version => Err(Error::Newer {
                 place: place.clone(),
                 what: self.what,

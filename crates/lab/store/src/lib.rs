@@ -11,6 +11,7 @@ mod error;
 mod live;
 mod load;
 mod lookup;
+mod machines;
 mod open;
 mod place;
 mod record;
@@ -20,6 +21,7 @@ mod stored;
 mod transfer;
 
 pub use error::Error;
+pub use machines::{StoredFigures, StoredMachine};
 pub use open::Store;
 pub use place::Place;
 pub use recorder::RunRecorder;

@@ -1,10 +1,10 @@
 //! Runs of live windows: a row of `runs`, so that one list, one order and one set of ids hold for
 //! all runs, and a row of `live_runs` with what was measured.
 
-use model::LiveRun;
+use model::{LiveMeasured, LiveRun};
 
 use crate::database::{Row, Transaction, new_uid};
-use crate::document::{LIVE, MACHINE};
+use crate::document::{Document, LIVE, LIVE_2, MACHINE};
 use crate::error::damaged;
 use crate::load::read_status;
 use crate::record::{RunNumber, insert_row};
@@ -16,7 +16,7 @@ impl Store {
     pub fn put_live(&mut self, run: &LiveRun) -> Result<(), Error> {
         const KNOWN: &str = "SELECT run FROM live_runs JOIN runs ON run = number WHERE id = $1";
         let machine = MACHINE.write(&run.machine)?;
-        let measured = LIVE.write(&run.measured)?;
+        let measured = document_of(run).write(&run.measured)?;
         let uid = new_uid()?;
         self.write(|transaction| {
             let known = transaction.first(KNOWN, &[(&run.id).into()], |row| row.get(0))?;
@@ -26,6 +26,15 @@ impl Store {
             };
             write_measured(transaction, run, number, &measured)
         })
+    }
+}
+
+/// The document of a run: version 1 wherever that can hold it, so that older versions of numalab
+/// read it.
+fn document_of(run: &LiveRun) -> &'static Document {
+    match run.measured {
+        LiveMeasured::Try(_) | LiveMeasured::Record(_) => &LIVE,
+        LiveMeasured::Doctor(_) => &LIVE_2,
     }
 }
 
@@ -40,7 +49,7 @@ fn insert_header(
         transaction,
         &run.id,
         &[
-            ("format", LIVE.format().into()),
+            ("format", document_of(run).format().into()),
             ("experiment", run.title().into()),
             ("question", "".into()),
             ("definition", "".into()),
@@ -108,7 +117,7 @@ pub(crate) fn read(
             started_at: row.text(2)?.to_owned(),
             status: read_status(place, row.text(3)?)?,
             machine: MACHINE.read(place, row.optional_text(4)?.ok_or_else(none)?)?,
-            measured: LIVE.read(place, row.text(5)?)?,
+            measured: LIVE_2.read(place, row.text(5)?)?,
         })
     })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod command_line;
 pub(crate) mod commands;
+pub(crate) mod doctor;
 pub(crate) mod memory;
 pub(crate) mod placement;
 pub(crate) mod run;

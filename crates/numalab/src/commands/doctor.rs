@@ -14,10 +14,11 @@ use postgresql::Places;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
 
-use crate::arguments::commands::{DoctorArguments, FailOn};
+use crate::arguments::doctor::{DoctorArguments, FailOn};
 use crate::arguments::seed::SAMPLE_SEED;
 use crate::arguments::target;
 use crate::capture::MachineRoot;
+use crate::commands::doctor_keep::keep;
 use crate::commands::relocate::{self, MoveArguments};
 use crate::databases::table::databases;
 use crate::failure::Failure;
@@ -113,6 +114,9 @@ fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure
     measure_rate(root, &mut input);
     let asked = arguments.apply.as_ref().and_then(Option::as_ref);
     let diagnosis = diagnose_for(&input, asked);
+    if arguments.keep {
+        keep(arguments, root, &input, &diagnosis)?;
+    }
     Ok((input, diagnosis))
 }
 

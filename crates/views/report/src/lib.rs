@@ -7,6 +7,7 @@ mod diagnosis;
 mod documents;
 mod explanation;
 mod first_touch;
+mod fleet;
 mod form;
 mod memory;
 mod placement;
@@ -31,6 +32,9 @@ pub use explanation::text::explanation_text;
 pub use first_touch::text::{
     FirstTouchDocument, first_touch_document, first_touch_fix, first_touch_sentences,
     first_touch_text,
+};
+pub use fleet::comparison_text::{
+    FleetComparisonDocument, fleet_answer, fleet_comparison_document, fleet_comparison_text,
 };
 pub use form::advice::Advice;
 pub use form::plain::{plain, plain_json, plain_lines};

@@ -115,7 +115,9 @@ fn records(side: &[LiveRun]) -> Result<Vec<Record<'_>>, String> {
 fn record(run: &LiveRun) -> Result<Record<'_>, String> {
     match &run.measured {
         LiveMeasured::Record(report) => Ok((run, report)),
-        LiveMeasured::Try(_) => Err(format!("{} is no record: {}", run.id, run.title())),
+        LiveMeasured::Try(_) | LiveMeasured::Doctor(_) => {
+            Err(format!("{} is no record: {}", run.id, run.title()))
+        }
     }
 }
 

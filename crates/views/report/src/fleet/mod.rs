@@ -1,0 +1,3 @@
+//! Machines that should be equal.
+
+pub(crate) mod comparison_text;
