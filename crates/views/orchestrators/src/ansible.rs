@@ -1,9 +1,9 @@
 //! Ansible: a role that runs the steps on each host and leaves its figures as facts, with a
 //! playbook and an inventory.
 
-use crate::engine::Files;
 use crate::plan::Plan;
 use crate::script::script;
+use crate::written::Files;
 
 const PLAYBOOK: &str = "# Made by `numalab fleet plan`.
 - name: Measure every machine
@@ -68,7 +68,8 @@ const TASKS: &str = r#"# Made by `numalab fleet plan`.
 const FACT: &str = r#"#!/bin/sh
 # Made by `numalab fleet plan`: the figures of this machine as ansible_local.numalab.
 state={{ numalab_folder | quote }}/state/{{ numalab_plan | quote }}/$(uname -n)
-{{ numalab_program | quote }} fleet feed --for ansible --store "$state/runs.sqlite" 2>/dev/null || echo '{}'
+program={{ numalab_program | quote }}
+"$program" fleet feed --for ansible --store "$state/runs.sqlite" 2>/dev/null || echo '{}'
 "#;
 
 fn defaults(plan: &Plan) -> String {
@@ -83,7 +84,8 @@ fn defaults(plan: &Plan) -> String {
 numalab_plan: {name}
 # A static numalab on the controller that is copied to each host; empty: the one in the PATH.
 numalab_binary: ""
-numalab_program: "{{{{ (numalab_folder ~ '/numalab') if numalab_binary | length > 0 else 'numalab' }}}}"
+numalab_program: >-
+  {{{{ (numalab_folder ~ '/numalab') if numalab_binary | length > 0 else 'numalab' }}}}
 # Whether the tasks run as root: {why}.
 numalab_become: true
 # What was measured and not sent yet.
@@ -95,7 +97,8 @@ numalab_seconds: {seconds}
 numalab_store_password: ""
 numalab_environment: >-
   {{{{ {{'NUMALAB': numalab_program, 'NUMALAB_FLEET_STATE': numalab_folder ~ '/state'}}
-  | combine({{'PGPASSWORD': numalab_store_password}} if numalab_store_password | length > 0 else {{}}) }}}}
+  | combine({{'PGPASSWORD': numalab_store_password}}
+  if numalab_store_password | length > 0 else {{}}) }}}}
 "#,
         name = plan.name,
         seconds = plan.seconds(),

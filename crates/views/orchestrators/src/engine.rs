@@ -1,9 +1,6 @@
-//! The engines that run plans, and the files that each of them takes.
+//! The engines that run plans.
 
 use serde::{Deserialize, Serialize};
-
-use crate::plan::Plan;
-use crate::{ansible, kubernetes, slurm};
 
 /// What runs a plan on many machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +18,19 @@ impl Engine {
     /// Every engine.
     pub const ALL: [Engine; 3] = [Engine::Slurm, Engine::Kubernetes, Engine::Ansible];
 
+    /// Where machines say why a step failed: a command, in the folder of the plan; `None` where the
+    /// engine has shown it.
+    pub fn reasons(self, plan: &str) -> Option<String> {
+        match self {
+            Engine::Slurm => Some("grep -h '^numalab fleet:' logs/*".to_owned()),
+            Engine::Kubernetes => Some(format!(
+                "kubectl logs -l numalab-plan={plan} --all-containers --prefix | \
+                 grep 'numalab fleet:'"
+            )),
+            Engine::Ansible => None,
+        }
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -29,24 +39,4 @@ impl Engine {
             Engine::Ansible => "ansible",
         }
     }
-}
-
-/// What is written for an engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
-    /// Paths below the folder, with texts; the plan is the first.
-    pub files: Vec<(String, String)>,
-    /// What to type next, in the folder: each a command with what it does.
-    pub next: Vec<(String, &'static str)>,
-}
-
-/// The files of a plan. `image` is the container's, which Kubernetes alone needs.
-pub fn files(plan: &Plan, image: &str) -> Files {
-    let mut files = match plan.engine {
-        Engine::Slurm => slurm::files(plan),
-        Engine::Kubernetes => kubernetes::files(plan, image),
-        Engine::Ansible => ansible::files(plan),
-    };
-    files.files.insert(0, ("plan.toml".to_owned(), plan.text()));
-    files
 }

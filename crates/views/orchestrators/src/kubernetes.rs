@@ -5,16 +5,21 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::engine::Files;
 use crate::hosts::first_label;
 use crate::plan::Plan;
 use crate::script::script;
 use crate::step::Step;
+use crate::written::Files;
 
 /// Who runs what needs no capability: nobody, as most distributions have it.
 const NOBODY: u32 = 65_534;
 /// The longest name of a Job, whose pods get a label with it.
 const NAME_MAX: usize = 63;
+
+/// The login of the container that sends: no other one needs it.
+const PASSWORD: &str = "        - name: PGPASSWORD
+          valueFrom: {secretKeyRef: {name: numalab-store, key: password, optional: true}}
+";
 
 /// What every step of a pod has.
 struct Pod<'p> {
@@ -108,11 +113,21 @@ impl Pod<'_> {
             quoted(host)
         );
         format!(
-            "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {name}\n  labels: {labels}\n\
-             spec:\n  activeDeadlineSeconds: {seconds}\n  backoffLimit: 2\n  podFailurePolicy:\n    \
-             rules:\n    # A step that fails is not tried again; a pod that is lost is.\n    \
-             - action: FailJob\n      onExitCodes: {{containerName: end, operator: In, \
-             values: [1]}}\n{template}",
+            "---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {name}
+  labels: {labels}
+spec:
+  activeDeadlineSeconds: {seconds}
+  backoffLimit: 2
+  podFailurePolicy:
+    rules:
+    # A step that fails is not tried again; a pod that is lost is.
+    - action: FailJob
+      onExitCodes: {{containerName: end, operator: In, values: [1]}}
+{template}",
             labels = labels(plan),
             seconds = plan.seconds(),
             template = self.template(&of_host, "")
@@ -126,9 +141,16 @@ impl Pod<'_> {
         // A DaemonSet starts again whatever ends.
         let after = "; code=$?; echo \"ended: $code\"; while sleep 3600; do :; done";
         format!(
-            "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata:\n  name: numalab-{name}\n  \
-             labels: {labels}\nspec:\n  selector:\n    matchLabels: {{numalab-plan: {plan_name}}}\n\
-             {template}",
+            "---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: numalab-{name}
+  labels: {labels}
+spec:
+  selector:
+    matchLabels: {{numalab-plan: {plan_name}}}
+{template}",
             name = plan.name,
             plan_name = quoted(&plan.name),
             labels = labels(plan),
@@ -151,16 +173,22 @@ impl Pod<'_> {
             false => "",
         };
         let mut text = format!(
-            "  template:\n    metadata:\n      labels: {labels}\n    spec:\n      {of_host}\n\
-             {of_processes}      automountServiceAccountToken: false\n      enableServiceLinks: \
-             false\n      securityContext: {{{user}, seccompProfile: {{type: RuntimeDefault}}}}\n      \
-             initContainers:\n",
+            "  template:
+    metadata:
+      labels: {labels}
+    spec:
+      {of_host}
+{of_processes}      automountServiceAccountToken: false
+      enableServiceLinks: false
+      securityContext: {{{user}, seccompProfile: {{type: RuntimeDefault}}}}
+      initContainers:
+",
             labels = labels(plan)
         );
         for step in &plan.steps {
             let name = step.short_name();
             let command = format!("[/bin/sh, /plan/fleet.sh, {}]", quoted(&name));
-            text += &self.container(&name, &command, &capabilities(step));
+            text += &self.container(&name, &command, &capabilities(step), "");
         }
         let command = match after.is_empty() {
             true => "[/bin/sh, /plan/fleet.sh, end]".to_owned(),
@@ -170,7 +198,7 @@ impl Pod<'_> {
             }
         };
         text += "      containers:\n";
-        text += &self.container("end", &command, "drop: [ALL]");
+        text += &self.container("end", &command, "drop: [ALL]", PASSWORD);
         text += &format!(
             "      volumes:\n      - name: plan\n        configMap: {{name: numalab-{}}}\n      \
              - name: state\n        emptyDir: {{}}\n",
@@ -179,7 +207,7 @@ impl Pod<'_> {
         text
     }
 
-    fn container(&self, name: &str, command: &str, capabilities: &str) -> String {
+    fn container(&self, name: &str, command: &str, capabilities: &str, login: &str) -> String {
         let image = quoted(self.image);
         format!(
             "      - name: {name}
@@ -188,9 +216,7 @@ impl Pod<'_> {
         env:
         - {{name: NUMALAB_FLEET_STATE, value: /state}}
         - {{name: TMPDIR, value: /state}}
-        - name: PGPASSWORD
-          valueFrom: {{secretKeyRef: {{name: numalab-store, key: password, optional: true}}}}
-        securityContext:
+{login}        securityContext:
           allowPrivilegeEscalation: false
           readOnlyRootFilesystem: true
           capabilities: {{{capabilities}}}

@@ -6,6 +6,7 @@
 mod ansible;
 mod engine;
 pub mod feed;
+mod files;
 mod hosts;
 mod kubernetes;
 mod plan;
@@ -14,10 +15,13 @@ mod progress_text;
 mod script;
 mod slurm;
 mod step;
+mod written;
 
-pub use engine::{Engine, Files, files};
+pub use engine::Engine;
+pub use files::files;
 pub use hosts::{HOSTS_MAX, HostsError, host_list};
 pub use plan::{FORMAT, Plan, PlanError};
 pub use progress::{HostProgress, HostState, PlanProgress, RunOfHost, StepProgress, progress};
 pub use progress_text::progress_text;
 pub use step::{Step, StepError};
+pub use written::Files;

@@ -13,6 +13,9 @@ use crate::step::Step;
 /// The format of the file.
 pub const FORMAT: &str = "numalab.fleet-plan/1";
 
+/// Seconds that are left for sending: the waits of the script, and a minute for each try.
+const SEND_S: u32 = 900;
+
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -180,7 +183,7 @@ impl Plan {
     pub(crate) fn seconds(&self) -> u32 {
         let steps = self.steps.iter();
         let steps: u32 = steps.map(|step| step.limit_s(self.within_s)).sum();
-        steps + crate::script::SEND_S
+        steps + SEND_S
     }
 
     /// The store as a word for a shell.

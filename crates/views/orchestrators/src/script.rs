@@ -5,9 +5,6 @@ use model::shell_word;
 
 use crate::plan::Plan;
 
-/// Seconds that are left for sending: the waits of the script, and a minute for each try.
-pub(crate) const SEND_S: u32 = 900;
-
 /// What comes before the steps. The folder is the host's own, since homes may be on a file system
 /// of all hosts. A step that was done is not done again when an engine tries again.
 const HEAD: &str = r#"
@@ -28,6 +25,8 @@ step() { # NAME SECONDS WORDS…: does a step, unless it was done before.
     if timeout -k 30 "$seconds" "$numalab" "$@" --store "$state/runs.sqlite" </dev/null; then
         : >"$state/$name.done"
         rm -f "$state/$name.failed"
+        # The machine may not live to the end; that it was not sent is told there.
+        if [ -z "$only" ]; then push >/dev/null 2>&1; fi
     else
         code=$?
         echo "numalab fleet: $name failed on $(uname -n): exit code $code" >&2
@@ -35,12 +34,16 @@ step() { # NAME SECONDS WORDS…: does a step, unless it was done before.
     fi
 }
 
+push() {
+    "$numalab" push --all --store "$state/runs.sqlite" --to "$store"
+}
+
 send() { # Sends what was measured and is not there yet; a busy store is tried again.
     case $only in "" | end) ;; *) return ;; esac
     if [ ! -e "$state/runs.sqlite" ]; then return; fi
     for wait in 0 30 120 300; do
         sleep "$wait"
-        "$numalab" push --all --store "$state/runs.sqlite" --to "$store" && return
+        push && return
     done
     echo "numalab fleet: what $(uname -n) measured is kept in $state and was not sent" >&2
     exit 2
@@ -60,7 +63,8 @@ exit 0
 pub(crate) fn script(plan: &Plan, options: &str) -> String {
     let mut text = format!(
         "#!/bin/sh\n{options}# Made by `numalab fleet plan`. Measures this machine and sends what \
-         it measured.\n# Exit code 1: a step failed; 2: nothing was sent.\nplan={}\nstore={}\n{HEAD}\n",
+         it measured.\n# Exit code 1: a step failed; 2: nothing was sent.\nplan={}\nstore={}\n\
+         {HEAD}\n",
         plan.name,
         plan.store_word(),
     );

@@ -67,8 +67,6 @@ const RUN: Kind = Kind {
     seconds: None,
     ..LATENCY
 };
-/// Every kind.
-const KINDS: [&Kind; 5] = [&DOCTOR, &DOCTOR_OF, &LATENCY, &BANDWIDTH, &RUN];
 
 /// Longest name of an experiment or target.
 const OF_MAX: usize = 200;
@@ -220,7 +218,9 @@ impl From<Step> for String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{KINDS, Step};
+    use super::{BANDWIDTH, DOCTOR, DOCTOR_OF, Kind, LATENCY, RUN, Step};
+
+    const KINDS: [&Kind; 5] = [&DOCTOR, &DOCTOR_OF, &LATENCY, &BANDWIDTH, &RUN];
 
     #[test]
     fn each_command_needs_what_the_page_on_security_says() {

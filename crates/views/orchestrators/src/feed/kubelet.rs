@@ -41,8 +41,8 @@ pub fn reserved_memory(facts: Facts<'_>, reserved: Reserved) -> Option<String> {
     // What division leaves goes to the first.
     parts.first_mut()?.1 += total - given;
     let mut text = format!(
-        "# Made by `numalab fleet feed`, for KubeletConfiguration. The parts add up to systemReserved\n\
-         # and evictionHard, or the kubelet does not start.\n\
+        "# Made by `numalab fleet feed`, for KubeletConfiguration. The parts add up to\n\
+         # systemReserved and evictionHard, or the kubelet does not start.\n\
          memoryManagerPolicy: Static\nsystemReserved:\n  memory: {}Mi\nevictionHard:\n  \
          memory.available: {EVICTION_MIB}Mi\nreservedMemory:\n",
         reserved.mib
@@ -85,7 +85,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_add_up(sizes in prop::collection::vec(0_u64..1 << 40, 1..9), mib in 0_u64..9999) {
+        fn the_parts_add_up(
+            sizes in prop::collection::vec(0_u64..1 << 40, 1..9),
+            mib in 0_u64..9999,
+        ) {
             let known = known();
             let mut topology: Topology = known.topology.clone();
             for (node, size) in topology.nodes.iter_mut().zip(&sizes) {

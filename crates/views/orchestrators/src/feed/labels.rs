@@ -21,7 +21,8 @@ pub fn feature_file(facts: Facts<'_>, expires_at: &str) -> String {
 
 /// Facts for Ansible: `ansible_local.numalab`. Numbers are numbers, absent is null.
 pub fn ansible_facts(facts: Facts<'_>) -> Value {
-    let number = |text: &str| text.parse::<f64>().map_or(Value::Null, Value::from);
+    // A figure is a number as JSON writes it.
+    let number = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     let figures = facts.figures();
     let figures: serde_json::Map<String, Value> = figures
         .iter()
@@ -75,6 +76,7 @@ mod tests {
         let known = known();
         let facts = ansible_facts(known.facts());
         assert_eq!(facts["figures"]["remote_ratio"], 3.1);
+        assert_eq!(facts["figures"]["nodes"], 5);
         assert_eq!(facts["nodes"][1]["cpus"], "4-7");
     }
 }
