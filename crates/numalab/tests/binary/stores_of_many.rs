@@ -37,7 +37,7 @@ fn import(laboratory: &Laboratory, more: &[&str]) -> String {
 }
 
 /// Returns the URL of the server's database.
-fn url(server: &Server) -> String {
+pub(crate) fn url(server: &Server) -> String {
     let data = server.data();
     let folder = data.strip_suffix("/data").unwrap().replace('/', "%2F");
     format!("postgresql://postgres@{folder}:54399/postgres")

@@ -214,7 +214,7 @@ spec:
         image: {image}
         command: {command}
         env:
-        - {{name: NUMALAB_FLEET_STATE, value: /state}}
+        - {{name: XDG_STATE_HOME, value: /state}}
         - {{name: TMPDIR, value: /state}}
 {login}        securityContext:
           allowPrivilegeEscalation: false
