@@ -214,6 +214,7 @@ pub(crate) const HOST: &str = "host";
 /// of this machine share it with three others, and count half.
 pub(crate) const LONG: &[Long] = &[
     long(HOST, "first_minutes::", 110),
+    long(HOST, "fleets::thirty_faults_", 20),
     long(HOST, "pages_in_a_browser::every_page_", 30),
     long(HOST, "postgres_connected::", 45),
     long(

@@ -78,8 +78,8 @@ fn of_topology(facts: &mut Vec<Fact>, topology: &Topology) {
     let threads = threads.map_or(String::new(), |it| {
         format!(", {} per core", counted(it, "thread"))
     });
-    let cpus = format!("{}{threads}", counted(topology.cpus.len(), "CPU"));
-    facts.push(plain(FactKind::Cpus, "CPUs online", cpus));
+    let cpus = format!("{} online{threads}", topology.cpus.len());
+    facts.push(plain(FactKind::Cpus, "CPUs", cpus));
     let memory = topology.memory_bytes_of(&topology.node_ids());
     if let Some(bytes) = memory.or(topology.memory_bytes) {
         facts.push(of_memory(MEMORY.to_owned(), bytes, false));
@@ -263,7 +263,7 @@ mod tests {
             shown,
             [
                 "nodes: 2 nodes, 1 with CPUs",
-                "CPUs online: 4 CPUs",
+                "CPUs: 4 online",
                 "memory: 128 GiB",
                 "memory of node 0: 64 GiB",
                 "2 MiB pages of node 0: 8",

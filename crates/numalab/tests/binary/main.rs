@@ -58,6 +58,7 @@ mod explanations;
 mod first_touch;
 mod first_touch_by_node;
 mod fleet_plans;
+mod fleets;
 mod groups;
 mod guests;
 mod help;

@@ -27,6 +27,7 @@ mod trial_dots;
 pub use balance_course::balance_course;
 pub use bandwidth_matrix::bandwidth_matrix;
 pub use buffer_map::{MOVE_SCRIPT, buffer_map, move_map};
+pub(crate) use colours::Ramp;
 pub use depth_curve::depth_curve;
 pub use flow::flow;
 pub(crate) use hover::{HOVER_SCRIPT, HOVER_STYLE};

@@ -35,6 +35,7 @@ pub use first_touch::text::{
 };
 pub use fleet::comparison_text::{
     FleetComparisonDocument, fleet_answer, fleet_comparison_document, fleet_comparison_text,
+    fleet_finding_words, fleet_undecided_words,
 };
 pub use form::advice::Advice;
 pub use form::plain::{plain, plain_json, plain_lines};
@@ -79,7 +80,7 @@ pub use residency::layout::layout_sentence;
 pub use residency::text::residency_text;
 pub use run::calibration::calibration_text;
 pub use run::document::{RunDocument, run_document};
-pub use run::figures::decimals;
+pub use run::figures::{decimals, value as figure_of_metric};
 pub use run::history::history_text;
 pub use run::leading::leading_comparison;
 pub use run::licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};

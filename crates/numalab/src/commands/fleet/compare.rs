@@ -10,6 +10,7 @@ use store::{Store, StoredMachine};
 
 use crate::failure::Failure;
 use crate::files::named_store::StoreArguments;
+use crate::files::requested_files;
 use crate::output;
 
 /// Options of `numalab fleet compare`.
@@ -29,6 +30,9 @@ pub(super) struct CompareArguments {
     /// Exit with code 7 if a machine is not as most of its group.
     #[arg(long)]
     fail_on_difference: bool,
+    /// Also write a page with the differences and the matrices of all machines.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// The store.
     #[command(flatten)]
     store: StoreArguments,
@@ -52,6 +56,7 @@ enum Key {
 /// Compares the machines of a store.
 pub(super) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let by = group_by(arguments)?;
+    requested_files::check_writable(arguments.html.as_ref())?;
     let machines = machines(arguments)?;
     let comparison = fleet::compare(&machines, &by);
     drop(machines);
@@ -62,6 +67,9 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
             arguments.full,
             &output::text_options(),
         ))?,
+    }
+    if let Some(path) = &arguments.html {
+        requested_files::write_result(path, &page::fleet_page(&comparison))?;
     }
     match arguments.fail_on_difference && differ(&comparison) {
         true => Err(Failure::new(

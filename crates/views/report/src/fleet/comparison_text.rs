@@ -18,8 +18,6 @@ const NAME_COLUMNS: usize = 40;
 const VALUE_COLUMNS: usize = 60;
 /// Lines of a screen for what stands above and below the groups.
 const FRAME_LINES: usize = 6;
-/// Lines that a group has at least, however many groups there are.
-const GROUP_LINES: usize = 3;
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -46,28 +44,45 @@ pub fn fleet_comparison_text(
     options: &TextOptions,
 ) -> String {
     let mut text = options.paragraph("", &fleet_answer(comparison), Style::Strong);
-    let mut left = match is_full {
-        true => usize::MAX,
-        false => SCREEN_LINES - FRAME_LINES,
+    let groups = comparison.groups.iter();
+    let groups: Vec<Vec<String>> = groups.map(|group| group_lines(group, options)).collect();
+    let needs: Vec<usize> = groups.iter().map(|lines| count_of(lines)).collect();
+    let rooms = match is_full {
+        true => needs.clone(),
+        false => rooms(&needs, SCREEN_LINES - FRAME_LINES),
     };
-    let (mut unshown, mut groups_left) = (0, comparison.groups.len());
-    for group in &comparison.groups {
-        groups_left -= 1;
-        // The groups that follow have a few lines, too.
-        let room = left
-            .saturating_sub(groups_left.saturating_mul(GROUP_LINES))
-            .max(GROUP_LINES);
-        let lines = group_lines(group, options);
-        let (shown, not_shown) = within(lines, room.min(left));
-        left = left.saturating_sub(shown.lines().count());
+    let (mut unshown, mut groups_unshown) = (0, 0);
+    for (lines, room) in groups.into_iter().zip(rooms) {
+        let (shown, not_shown) = within(lines, room);
+        groups_unshown += usize::from(shown.is_empty());
         unshown += not_shown;
         text.push_str(&shown);
     }
     if unshown > 0 {
+        let groups = match groups_unshown {
+            0 => String::new(),
+            count => format!(", {} not shown at all", counted(count, "group")),
+        };
         let more = counted(unshown, "more line");
-        text.push_str(&format!("\nand {more}, less important: --full shows all\n"));
+        text.push_str(&format!("\nand {more}{groups}: --full\n"));
     }
     text
+}
+
+/// Shares lines among groups: those that need few get them, and the others the same number each.
+fn rooms(needs: &[usize], lines: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..needs.len()).collect();
+    order.sort_by_key(|group| needs[*group]);
+    let (mut rooms, mut left) = (vec![0; needs.len()], lines);
+    for (done, group) in order.into_iter().enumerate() {
+        rooms[group] = needs[group].min(left / (needs.len() - done));
+        left -= rooms[group];
+    }
+    rooms
+}
+
+fn count_of(entries: &[String]) -> usize {
+    entries.iter().map(|entry| entry.lines().count()).sum()
 }
 
 /// The answer in one sentence.
@@ -90,7 +105,17 @@ pub fn fleet_answer(comparison: &FleetComparison) -> String {
     };
     let machines = counted(comparison.machines, "machine");
     let by = &comparison.grouped_by;
-    format!("{machines} in {groups} by {by}: {odd}")
+    let undecided = comparison.groups.iter();
+    let undecided =
+        undecided.map(|group| group.splits.len() + usize::from(!group.pairs.is_empty()));
+    let undecided = match undecided.sum::<usize>() {
+        0 => String::new(),
+        count => format!(
+            "; in {}, none can be called the odd one",
+            counted(count, "difference")
+        ),
+    };
+    format!("{machines} in {groups} by {by}: {odd}{undecided}")
 }
 
 /// So many entries as have room, the most important first, and how many lines are not shown.
@@ -118,13 +143,12 @@ fn group_lines(group: &FleetGroup, options: &TextOptions) -> Vec<String> {
         options.paragraph("", &heading, Style::Strong)
     )];
     lines.extend(group.findings.iter().map(|it| finding_lines(it, options)));
+    let undecided = fleet_undecided_words(group);
     lines.extend(
-        group
-            .splits
+        undecided
             .iter()
-            .map(|it| split_lines(it, group, options)),
+            .map(|words| options.paragraph("  ", words, Style::Care)),
     );
-    lines.extend(pairs_lines(&group.pairs, options));
     lines.extend(found_from_lines(&group.figures, options));
     lines.extend(without_lines(group, options));
     if group.machines.len() == 1 {
@@ -136,33 +160,27 @@ fn group_lines(group: &FleetGroup, options: &TextOptions) -> Vec<String> {
 }
 
 fn finding_lines(finding: &FleetFinding, options: &TextOptions) -> String {
+    let style = match &finding.figure {
+        Some(figure) if figure.is_worse => Style::Bad,
+        Some(_) => Style::Care,
+        None => Style::Usual,
+    };
+    options.paragraph("  ", &fleet_finding_words(finding), style)
+}
+
+/// A finding in one sentence: the machines, what they have, and what the others have.
+pub fn fleet_finding_words(finding: &FleetFinding) -> String {
     let hosts = names(&finding.hosts);
-    match &finding.figure {
-        Some(figure) => {
-            let style = match figure.is_worse {
-                true => Style::Bad,
-                false => Style::Care,
-            };
-            options.paragraph("  ", &format!("{hosts}: {}", figure_words(figure)), style)
-        }
-        None => {
-            let FleetFinding { having, known, .. } = finding;
-            let (fact, expected) = (
-                plain_within(&finding.fact, NAME_COLUMNS),
-                shown(&finding.expected),
-            );
-            let measured = shown(&finding.measured);
-            let words = match finding.kind {
-                FactKind::Doctor => format!(
-                    "{hosts}: doctor's {fact} {measured}; on {having} of {known} {expected}"
-                ),
-                FactKind::Nodes => {
-                    format!("{hosts}: {measured}, {having} of {known} have {expected}")
-                }
-                _ => format!("{hosts}: {fact} {measured}, {having} of {known} have {expected}"),
-            };
-            options.paragraph("  ", &words, Style::Usual)
-        }
+    if let Some(figure) = &finding.figure {
+        return format!("{hosts}: {}", figure_words(figure));
+    }
+    let fact = plain_within(&finding.fact, NAME_COLUMNS);
+    let (measured, expected) = (shown(&finding.measured), shown(&finding.expected));
+    let others = format!("{} of {}", finding.having, finding.known);
+    match finding.kind {
+        FactKind::Doctor => format!("{hosts}: doctor's {fact}: {measured}; on {others} {expected}"),
+        FactKind::Nodes => format!("{hosts}: {measured}; {others} have {expected}"),
+        _ => format!("{hosts}: {fact}: {measured}; {others} have {expected}"),
     }
 }
 
@@ -191,15 +209,25 @@ fn figure_words(figure: &FigureDifference) -> String {
     )
 }
 
-fn split_lines(split: &FactSplit, group: &FleetGroup, options: &TextOptions) -> String {
-    let values = split.values.iter().take(NAMES).map(|it| match split.kind {
-        _ if it.hosts.len() <= NAMES => format!("{} ({})", shown(&it.value), names(&it.hosts)),
-        _ => format!(
-            "{} ({})",
-            shown(&it.value),
-            counted(it.hosts.len(), "machine")
-        ),
-    });
+/// Differences of a group of which none can be called the odd one: a sentence each.
+pub fn fleet_undecided_words(group: &FleetGroup) -> Vec<String> {
+    let splits = group.splits.iter().map(|it| split_words(it, group));
+    splits.chain(pairs_words(&group.pairs)).collect()
+}
+
+fn split_words(split: &FactSplit, group: &FleetGroup) -> String {
+    let values = split
+        .values
+        .iter()
+        .take(NAMES)
+        .map(|it| match it.hosts.len() {
+            ..=NAMES => format!("{} ({})", shown(&it.value), names(&it.hosts)),
+            _ => format!(
+                "{} ({})",
+                shown(&it.value),
+                counted(it.hosts.len(), "machine")
+            ),
+        });
     let mut values: Vec<String> = values.collect();
     if let more @ 1.. = split.values.len().saturating_sub(NAMES) {
         values.push(counted(more, "other value"));
@@ -209,15 +237,11 @@ fn split_lines(split: &FactSplit, group: &FleetGroup, options: &TextOptions) -> 
         _ => "no value is that of most",
     };
     let fact = plain_within(&split.fact, NAME_COLUMNS);
-    options.paragraph(
-        "  ",
-        &format!("{fact}: {}: {why}", values.join(", ")),
-        Style::Care,
-    )
+    format!("{fact}: {}: {why}", values.join(", "))
 }
 
 /// Figures by which two machines differ: the one with the largest ratio, and how many more.
-fn pairs_lines(pairs: &[FigurePair], options: &TextOptions) -> Option<String> {
+fn pairs_words(pairs: &[FigurePair]) -> Option<String> {
     let far = |pair: &FigurePair| pair.ratio.ln().abs();
     let pair = pairs
         .iter()
@@ -226,7 +250,7 @@ fn pairs_lines(pairs: &[FigurePair], options: &TextOptions) -> Option<String> {
         0 => String::new(),
         more => format!(" ({} differ, too)", counted(more, "other figure")),
     };
-    let words = format!(
+    Some(format!(
         "{} {}: {} {}, {} {} {}: {} times [{} to {}]{more}: only two machines have it, which is \
          the odd one cannot be told",
         plain_within(&pair.experiment, NAME_COLUMNS),
@@ -239,8 +263,7 @@ fn pairs_lines(pairs: &[FigurePair], options: &TextOptions) -> Option<String> {
         decimals(pair.ratio, 2),
         decimals(pair.ratio_low, 2),
         decimals(pair.ratio_high, 2),
-    );
-    Some(options.paragraph("  ", &words, Style::Care))
+    ))
 }
 
 /// By experiment, how large a difference had to be to be found: of its middle case.
@@ -291,4 +314,94 @@ fn names(hosts: &[String]) -> String {
 
 fn shown(value: &str) -> String {
     plain_within(value, VALUE_COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{FactValue, FleetMember};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn finding(hosts: &[&str]) -> FleetFinding {
+        FleetFinding {
+            kind: FactKind::Memory,
+            fact: "memory of node 1".to_owned(),
+            hosts: hosts.iter().map(|it| (*it).to_owned()).collect(),
+            expected: "256 GiB".to_owned(),
+            having: 37,
+            known: 40,
+            measured: "234.67 GiB".to_owned(),
+            figure: None,
+        }
+    }
+
+    fn group(machines: usize, findings: usize) -> FleetGroup {
+        FleetGroup {
+            name: "AMD EPYC 9654, 2 sockets".to_owned(),
+            machines: vec![FleetMember::default(); machines],
+            findings: vec![finding(&["a", "b", "c", "d"]); findings],
+            ..FleetGroup::default()
+        }
+    }
+
+    fn comparison(groups: Vec<FleetGroup>) -> FleetComparison {
+        FleetComparison {
+            grouped_by: "model".to_owned(),
+            machines: groups.iter().map(|it| it.machines.len() as u32).sum(),
+            groups,
+        }
+    }
+
+    #[test]
+    fn a_finding_has_its_machines_and_what_the_others_have() {
+        let mut two = group(2, 0);
+        two.splits.push(FactSplit {
+            kind: FactKind::Setting,
+            fact: "vm.swappiness".to_owned(),
+            values: ["1", "60"]
+                .map(|value| FactValue {
+                    value: value.to_owned(),
+                    hosts: vec![format!("db{value}")],
+                })
+                .to_vec(),
+        });
+        let comparison = comparison(vec![group(40, 1), two, group(1, 0)]);
+        let text = fleet_comparison_text(&comparison, false, &TextOptions::default());
+        let expected = "\
+43 machines in 3 groups by model: 4 are not as most of their group; in 1
+difference, none can be called the odd one
+
+AMD EPYC 9654, 2 sockets: 40 machines
+  a, b, c and 1 more: memory of node 1: 234.67 GiB; 37 of 40 have 256 GiB
+
+AMD EPYC 9654, 2 sockets: 2 machines
+  vm.swappiness: 1 (db1), 60 (db60): which is the odd one cannot be told
+
+AMD EPYC 9654, 2 sockets: 1 machine
+  nothing to compare it with
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_name_that_others_chose_moves_no_cursor() {
+        let mut hostile = group(3, 0);
+        hostile.findings.push(finding(&["\u{1b}[2J\n"]));
+        let text = fleet_comparison_text(&comparison(vec![hostile]), true, &TextOptions::default());
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn any_fleet_fits_on_a_screen(
+            groups in prop::collection::vec((1_usize..5, 0_usize..40), 0..40),
+        ) {
+            let groups = groups.into_iter().map(|(machines, findings)| group(machines, findings));
+            let comparison = comparison(groups.collect());
+            let text = fleet_comparison_text(&comparison, false, &TextOptions::default());
+            prop_assert!(text.lines().count() <= SCREEN_LINES, "{text}");
+        }
+    }
 }

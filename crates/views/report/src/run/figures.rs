@@ -36,7 +36,7 @@ pub(crate) fn rate(number: f64) -> String {
 }
 
 /// Formats a value of a metric, in the unit shown to users.
-pub(crate) fn value(metric: Metric, value: f64) -> String {
+pub fn value(metric: Metric, value: f64) -> String {
     rate(value / metric.facts().shown_unit_is)
 }
 
