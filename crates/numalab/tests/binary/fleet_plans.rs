@@ -187,6 +187,19 @@ impl Cluster {
     }
 }
 
+/// Whether Slurm is here; otherwise reports that `test` is not run.
+fn has_slurm(test: &str) -> bool {
+    let is_there =
+        |name: &&str| Path::new("/usr/sbin").join(name).is_file() || find(name, &[]).is_some();
+    let programs = ["munged", "slurmctld", "slurmd", "sbatch"];
+    let missing = programs.iter().find(|name| !is_there(name));
+    if let Some(name) = missing {
+        let why = format!("it needs {name} (cargo xtask test --only packages)");
+        not_run(test, Need::Package, &why);
+    }
+    missing.is_none()
+}
+
 /// What a store has: the names of the experiments of its runs.
 fn stored(laboratory: &Laboratory, store: &str) -> Vec<String> {
     let history = laboratory.document(&["history", "--json", "--store", store]);
@@ -202,13 +215,7 @@ fn stored(laboratory: &Laboratory, store: &str) -> Vec<String> {
 fn slurm_measures_every_node_and_one_that_dies_is_missed_until_it_is_back() {
     let test = "slurm_measures_every_node_and_one_that_dies_is_missed_until_it_is_back";
     let Some(bin) = installed(test) else { return };
-    for name in ["munged", "slurmctld", "slurmd", "sbatch"] {
-        if !Path::new("/usr/sbin").join(name).is_file() && find(name, &[]).is_none() {
-            let why = format!("it needs {name} (apt-get install slurm-wlm)");
-            return not_run(test, Need::Package, &why);
-        }
-    }
-    if !is_root(test) {
+    if !has_slurm(test) || !is_root(test) {
         return;
     }
     let server = Server::start(&bin);
