@@ -20,6 +20,11 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("curl", "curl"),
     ("unzip", "unzip"),
     ("xz", "xz-utils"),
+    // Slurm: its services start nothing without a configuration in /etc.
+    ("slurmctld", "slurmctld"),
+    ("slurmd", "slurmd"),
+    ("sbatch", "slurm-client"),
+    ("munged", "munge"),
     // They read man pages and completions.
     ("man", "man-db"),
     ("zsh", "zsh"),
@@ -54,12 +59,34 @@ fn unpack_axe() -> Result<()> {
     Ok(std::fs::rename(scratch, folder)?)
 }
 
+/// Ansible, from PyPI: Debian's is of another year.
+const ANSIBLE: &str = "ansible-core~=2.19.0";
+
+/// Unpacks Ansible; a machine without Python's venv, or without its registry, goes without, and the
+/// test says so.
+fn unpack_ansible() -> Result<()> {
+    let folder = repository::target().join("programs/ansible/usr");
+    if folder.join("bin/ansible-playbook").is_file() {
+        return Ok(());
+    }
+    let scratch = &repository::target();
+    let place = folder.display().to_string();
+    if program::output("python3", &["-m", "venv", "--clear", &place], scratch).is_err() {
+        return Ok(());
+    }
+    let pip = folder.join("bin/pip").display().to_string();
+    // A half of it has no program, so that the next time tries again.
+    let _ = program::output(&pip, &["install", "--quiet", ANSIBLE], scratch);
+    Ok(())
+}
+
 /// Installs or unpacks what is missing.
 pub(super) fn require() -> Result<()> {
     guest::command::prepare()?;
     guest::postgresql::require()?;
     guest::mariadb::require()?;
     unpack_axe()?;
+    unpack_ansible()?;
     PROGRAMS
         .iter()
         .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))?;

@@ -324,6 +324,7 @@ pub(crate) const SLOW: &[&str] = &[
     "numalab alternation::",
     "numalab serving_in_a_browser::",
     "numalab stores_of_many::",
+    "numalab fleet_plans::",
     // They boot a guest.
     "xtask what_a_command_writes_",
     "xtask a_killed_command_",

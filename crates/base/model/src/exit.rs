@@ -48,7 +48,8 @@ impl ExitCode {
         (
             ExitCode::ComparisonBelow,
             7,
-            "comparison worse than --fail-below, or finding of --fail-on severity or worse",
+            "comparison worse than --fail-below, finding of --fail-on severity or worse, or plan \
+             of a fleet that is not complete",
         ),
         (
             ExitCode::WorkloadFailed,

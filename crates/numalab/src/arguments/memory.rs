@@ -107,6 +107,9 @@ pub(crate) struct MemoryArguments {
     /// Measure even if the machine is busy; the result says so.
     #[arg(long)]
     pub anyway: bool,
+    /// The store.
+    #[command(flatten)]
+    pub store: crate::files::named_store::StoreArguments,
 }
 
 /// Parses a working set: at least 1 MiB, so that its windows do not go round it many times.

@@ -11,7 +11,6 @@ use report::{MemoryPlan, PlanCosts, PlannedRun};
 
 use crate::arguments::memory::MemoryArguments;
 use crate::failure::Failure;
-use crate::files::named_store::StoreArguments;
 use crate::measuring::context::Context;
 use crate::measuring::execution::Execution;
 use crate::measuring::fitness::{self, Fit, Needs};
@@ -95,7 +94,7 @@ pub(crate) fn execute(
         return Ok(Vec::new());
     }
     let doubts = prepared.fit.as_ref().map_or_else(Vec::new, Fit::warnings);
-    let mut execution = Execution::open(&StoreArguments::default())?;
+    let mut execution = Execution::open(&arguments.store)?;
     let mut runs = Vec::new();
     for (plan, rounds) in plans {
         memory_runs::tell_notes(&plan);

@@ -57,6 +57,7 @@ mod dead_targets;
 mod explanations;
 mod first_touch;
 mod first_touch_by_node;
+mod fleet_plans;
 mod fleets;
 mod groups;
 mod guests;

@@ -29,7 +29,7 @@ fn program(test: &str, name: &str) -> Option<PathBuf> {
 }
 
 /// Returns a port of the loopback interface that was free a moment ago.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

@@ -2,5 +2,8 @@
 
 mod command;
 mod compare;
+mod feed;
+mod plan;
+mod status;
 
 pub(crate) use command::{FleetArguments, run};
