@@ -100,8 +100,8 @@ impl Question {
         parts.map(|(weight, cost)| weight * cost).sum::<f64>() / all
     }
 
-    /// Placements with the proportions in which blocks lie on the nodes: two nodes that they are not
-    /// on, all nodes evenly, and two nodes in proportions.
+    /// Placements with the proportions in which blocks lie on the nodes: two nodes that they are
+    /// not on, all nodes evenly, and two nodes in proportions.
     fn placements(&self, random: &mut Rng) -> Vec<(String, Vec<f64>)> {
         let nodes = self.costs.len();
         let on = |node: usize| {
@@ -223,8 +223,8 @@ impl Tally {
         ));
     }
 
-    /// What a read costs under each placement, in proportion to now: measured, and compared with the
-    /// table.
+    /// What a read costs under each placement, in proportion to now: measured, and compared with
+    /// the table.
     fn truths(
         &mut self,
         laboratory: &Laboratory,
