@@ -58,6 +58,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Group(arguments) => commands::group::run(&arguments),
         Command::List(arguments) => commands::list::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),

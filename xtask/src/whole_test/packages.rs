@@ -59,24 +59,33 @@ fn unpack_axe() -> Result<()> {
     Ok(std::fs::rename(scratch, folder)?)
 }
 
-/// Ansible, from PyPI: Debian's is of another year.
-const ANSIBLE: &str = "ansible-core~=2.19.0";
+/// What is from PyPI, each in a place of its own, with a file that it has: Ansible, since Debian's
+/// is of another year, and DuckDB, which reads Parquet.
+const FROM_PYPI: [(&str, &str, &str); 2] = [
+    ("ansible", "ansible-core~=2.19.0", "bin/ansible-playbook"),
+    (
+        "duckdb",
+        "duckdb~=1.4.0",
+        "lib/python3*/site-packages/duckdb",
+    ),
+];
 
-/// Unpacks Ansible; a machine without Python's venv, or without its registry, goes without, and the
-/// test says so.
-fn unpack_ansible() -> Result<()> {
-    let folder = repository::target().join("programs/ansible/usr");
-    if folder.join("bin/ansible-playbook").is_file() {
-        return Ok(());
-    }
+/// Unpacks a package of PyPI; a machine without Python's venv, or without its registry, goes
+/// without, and the test says so.
+fn unpack_from_pypi((name, package, file): (&str, &str, &str)) -> Result<()> {
+    let folder = repository::target().join("programs").join(name).join("usr");
     let scratch = &repository::target();
     let place = folder.display().to_string();
+    let is_there = format!("ls -d {place}/{file}");
+    if program::output("sh", &["-c", &is_there], scratch).is_ok() {
+        return Ok(());
+    }
     if program::output("python3", &["-m", "venv", "--clear", &place], scratch).is_err() {
         return Ok(());
     }
     let pip = folder.join("bin/pip").display().to_string();
-    // A half of it has no program, so that the next time tries again.
-    let _ = program::output(&pip, &["install", "--quiet", ANSIBLE], scratch);
+    // A half of it has no such file, so that the next time tries again.
+    let _ = program::output(&pip, &["install", "--quiet", package], scratch);
     Ok(())
 }
 
@@ -86,7 +95,7 @@ pub(super) fn require() -> Result<()> {
     guest::postgresql::require()?;
     guest::mariadb::require()?;
     unpack_axe()?;
-    unpack_ansible()?;
+    FROM_PYPI.into_iter().try_for_each(unpack_from_pypi)?;
     PROGRAMS
         .iter()
         .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))?;

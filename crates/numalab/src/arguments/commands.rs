@@ -111,6 +111,11 @@ pub(crate) enum Command {
     /// Which runs can you show, compare and explain?
     #[command(after_help = "Example: numalab history --limit 5")]
     History(crate::commands::history::HistoryArguments),
+    /// Write the trials of stored runs into a Parquet file.
+    ///
+    /// How do you take many runs into DuckDB, Spark or pandas? The file has a row for each trial.
+    #[command(after_help = "Example: numalab export --all --parquet trials.parquet")]
+    Export(crate::commands::export::ExportArguments),
     /// Show the result of a stored run.
     ///
     /// What did the run find, and, with `--full`, on what evidence?

@@ -12,6 +12,7 @@ mod connected;
 pub(crate) mod doctor;
 mod doctor_keep;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod firmware;
 pub(crate) mod first_touch;
 pub(crate) mod fleet;

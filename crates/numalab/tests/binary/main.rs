@@ -15,6 +15,7 @@ mod busy;
 mod emulated_cost;
 mod environments;
 mod experiment_file;
+mod exports;
 mod figures_of_others;
 mod finished;
 mod first_minutes;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Where the whole test unpacks packages.
-const UNPACKED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../programs");
+pub(crate) const UNPACKED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../programs");
 
 /// Looks for a program on the PATH, then in these packages.
 pub(crate) fn find(name: &str, packages: &[&str]) -> Option<PathBuf> {
