@@ -177,6 +177,32 @@ fn check_dashboard(port: u16) {
     }
 }
 
+/// Checks what Prometheus knows of the server itself against ps.
+fn check_own_use(port: u16, pid: u32) {
+    let value = |metric: &str| {
+        let found = query(port, metric);
+        assert_eq!(found.len(), 1, "{metric}: {found:?}");
+        found[0]["value"][1]
+            .as_str()
+            .unwrap()
+            .parse::<f64>()
+            .unwrap()
+    };
+    let mut ps = Command::new("ps");
+    ps.args(["-o", "rss=,etimes=", "-p", &pid.to_string()]);
+    let said = String::from_utf8(ps.output().unwrap().stdout).unwrap();
+    let words: Vec<f64> = said
+        .split_whitespace()
+        .map(|it| it.parse().unwrap())
+        .collect();
+    let share = value("process_resident_memory_bytes") / (words[0] * 1024.0);
+    assert!((0.5..2.0).contains(&share), "{share} of {said} KiB");
+    let age_s = value("time()-process_start_time_seconds");
+    assert!((age_s - words[1]).abs() < 10.0, "{age_s}, not {said}");
+    assert!(value("process_open_fds") >= 3.0);
+    assert!(value("process_cpu_seconds_total") > 0.0);
+}
+
 #[test]
 fn prometheus_scrapes_the_figures_of_the_snapshot() {
     let test = "prometheus_scrapes_the_figures_of_the_snapshot";
@@ -207,6 +233,7 @@ fn prometheus_scrapes_the_figures_of_the_snapshot() {
     });
     let up = query(port, "up");
     assert_eq!(up[0]["value"][1], "1", "{up:?}");
+    check_own_use(port, server.under_way.pid());
     check_dashboard(port);
     let snapshot = server.get("/api/snapshot").with_status(200).document();
     let nodes = snapshot["nodes"].as_array().unwrap().iter();

@@ -8,7 +8,7 @@ mod run_figures;
 mod run_table;
 mod table;
 
-pub use figures::{Expected, Observed, metrics_text};
+pub use figures::{Expected, Exporter, Observed, metrics_text};
 pub use metric::{Kind, Metric};
 pub use run_figures::{CaseFigures, RunFigures};
 pub use table::{metrics, table_markdown};

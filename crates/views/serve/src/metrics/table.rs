@@ -100,6 +100,14 @@ metrics! {
         "Trials of that run: valid, invalid (do not count), failed (did not finish).";
     RUNS_LEFT_OUT Gauge "numalab_run_cases_left_out" []
         "Cases of the newest runs without metrics of their own, because there are too many.";
+    OWN_CPU Counter "process_cpu_seconds_total" []
+        "CPU time of the server itself (`numalab serve` only).";
+    OWN_MEMORY Gauge "process_resident_memory_bytes" []
+        "Memory of the server itself.";
+    OWN_START Gauge "process_start_time_seconds" []
+        "When the server started, in seconds since 1970-01-01 UTC.";
+    OWN_FILES Gauge "process_open_fds" []
+        "Open file descriptors of the server itself.";
 }
 
 /// Returns every metric, in the order in which they are written.
@@ -136,7 +144,10 @@ mod tests {
         let names: BTreeSet<_> = metrics().map(|metric| metric.name).collect();
         assert_eq!(names.len(), metrics().count());
         for metric in metrics() {
-            assert!(metric.name.starts_with("numalab_"), "{}", metric.name);
+            // Those of the server have the names that every client library gives them.
+            let prefix = ["numalab_", "process_"];
+            let is_ours = prefix.iter().any(|it| metric.name.starts_with(it));
+            assert!(is_ours, "{}", metric.name);
             let is_total = metric.name.ends_with("_total");
             assert_eq!(is_total, metric.kind == Kind::Counter, "{}", metric.name);
             assert!(metric.help.ends_with('.'), "{}", metric.name);

@@ -82,6 +82,7 @@ fn text(snapshot: &Snapshot, forecast: &[Expected], runs: &[RunFigures]) -> Stri
         snapshot,
         forecast,
         runs: Some(runs),
+        exporter: None,
     })
 }
 
