@@ -19,7 +19,7 @@ use crate::served::{Reply, Served, curl, has_curl, stored_run};
 use crate::unpacked_programs::find;
 
 /// Returns a program; if it is missing, reports that `test` is not run.
-fn program(test: &str, name: &str) -> Option<PathBuf> {
+pub(crate) fn program(test: &str, name: &str) -> Option<PathBuf> {
     let found = find(name, &["prometheus", "prometheus-node-exporter"]);
     if found.is_none() {
         let why = format!("it needs {name} (cargo xtask test --only packages)");
@@ -36,7 +36,7 @@ fn free_port() -> u16 {
 
 /// Starts a program that listens on a port, which takes the place of `PORT` in its words; again on
 /// another port if it ends, since another process may have taken the first.
-fn started(program: &Path, words: &[String]) -> (Running, u16) {
+pub(crate) fn started(program: &Path, words: &[String]) -> (Running, u16) {
     until("the program listens", || {
         let port = free_port();
         let words = words
@@ -145,9 +145,10 @@ fn each_alert_fires_when_it_should_and_not_before() {
 }
 
 /// Asks Prometheus for a metric; returns its series.
-fn query(port: u16, metric: &str) -> Vec<Value> {
-    let url = format!("http://127.0.0.1:{port}/api/v1/query?query={metric}");
-    let reply: Reply = curl(&url, &[]);
+pub(crate) fn query(port: u16, metric: &str) -> Vec<Value> {
+    let url = format!("http://127.0.0.1:{port}/api/v1/query");
+    let query = format!("query={metric}");
+    let reply: Reply = curl(&url, &["--get", "--data-urlencode", &query]);
     let document = match reply.status {
         200 => reply.document(),
         // It is not ready yet.
