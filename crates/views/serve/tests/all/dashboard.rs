@@ -27,6 +27,12 @@ fn the_dashboard_asks_for_metrics_and_labels_that_exist() {
         assert!(!targets.is_empty(), "{title}");
         for target in targets {
             let expression = target["expr"].as_str().unwrap();
+            // Each panel follows both variables, however many machines there are.
+            let chosen = expression
+                .matches("job=~\"$job\",instance=~\"$instance\"")
+                .count();
+            assert_eq!(chosen, expression.matches("$instance").count(), "{title}");
+            assert!(chosen > 0, "{title}");
             let used = words(expression).filter(|word| word.starts_with("numalab_"));
             let used: Vec<&str> = used.collect();
             assert!(!used.is_empty(), "{title}: {expression}");
@@ -51,6 +57,11 @@ fn the_dashboard_asks_for_metrics_and_labels_that_exist() {
             "{title}"
         );
     }
-    let variable = &dashboard["templating"]["list"][0];
-    assert!(words(variable["definition"].as_str().unwrap()).any(|word| names.contains(word)));
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    let asked = variables.iter().map(|it| it["name"].as_str().unwrap());
+    assert_eq!(asked.collect::<Vec<_>>(), ["job", "instance"]);
+    for variable in variables {
+        let definition = variable["definition"].as_str().unwrap();
+        assert!(words(definition).any(|word| names.contains(word)));
+    }
 }
