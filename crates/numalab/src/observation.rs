@@ -16,7 +16,10 @@ const TAKES_MAX: usize = 100;
 /// What has been seen of this machine in the last minutes.
 pub(crate) struct Observation {
     sampler: Sampler,
-    databases: DatabaseLooks,
+    /// `None` for a captured machine, whose processes cannot be looked at.
+    databases: Option<DatabaseLooks>,
+    /// The name of a captured machine, if its files have it.
+    host: Option<String>,
     seen: Seen,
 }
 
@@ -59,13 +62,16 @@ fn in_utc(seconds: f64) -> String {
 }
 
 impl Observation {
-    /// Prepares to look at this machine and all its processes.
-    pub(crate) fn of_this_machine() -> Result<Self, Failure> {
+    /// Prepares to look at a machine and all its processes.
+    pub(crate) fn of(root: &Root) -> Result<Self, Failure> {
         linux::process::raise_open_files();
-        let sampler = Sampler::new(Root::live(), Scope::Machine)?;
+        let is_live = root.is_live();
+        let named = || root.read_optional("proc/sys/kernel/hostname").ok()?;
+        let host = named().map(|name| name.text().trim().to_owned());
         Ok(Self {
-            sampler,
-            databases: DatabaseLooks::in_background(),
+            sampler: Sampler::new(root.clone(), Scope::Machine)?,
+            databases: is_live.then(DatabaseLooks::in_background),
+            host: (!is_live).then(|| host.unwrap_or_default()),
             seen: Seen::default(),
         })
     }
@@ -76,8 +82,14 @@ impl Observation {
             None => first(&mut self.sampler)?,
             Some(_) => self.sampler.take()?,
         };
-        self.databases.complete(&mut snapshot);
-        Ok(self.seen.add(snapshot))
+        if let Some(databases) = &mut self.databases {
+            databases.complete(&mut snapshot);
+        }
+        let mut look = self.seen.add(snapshot);
+        if let Some(host) = &self.host {
+            look.host.clone_from(host);
+        }
+        Ok(look)
     }
 }
 

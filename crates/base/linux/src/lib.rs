@@ -48,6 +48,7 @@ pub mod object_policy;
 mod object_window;
 pub mod on_threads;
 pub mod own_program;
+pub mod own_use;
 pub mod page_faults;
 pub mod page_flags;
 pub mod pagemap;

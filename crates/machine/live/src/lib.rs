@@ -29,5 +29,5 @@ pub use growth::{Grower, Growth};
 pub use history::History;
 pub use lowest::Lowest;
 pub use notice::{NOTICES, Notice, Notices};
-pub use resource::Resource;
+pub use resource::{Resource, available};
 pub use sampler::{Sampler, Scope};

@@ -60,7 +60,7 @@ impl fmt::Display for Resource {
     }
 }
 
-/// Free memory and page cache; `None` when one is unknown.
-pub(crate) fn available(node: &NodeSnapshot) -> Option<u64> {
+/// Free memory and page cache of a node, in bytes; `None` when one is unknown.
+pub fn available(node: &NodeSnapshot) -> Option<u64> {
     node.free_bytes?.checked_add(node.page_cache_bytes?)
 }

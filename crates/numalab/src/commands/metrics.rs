@@ -39,6 +39,8 @@ pub(crate) fn run(arguments: &MetricsArguments) -> Result<(), Failure> {
         snapshot: &snapshot,
         forecast: &[],
         runs: runs.ok().as_deref(),
+        // It ends with this look; and node-exporter, which reads the file, shows its own.
+        exporter: None,
     });
     match &arguments.textfile {
         None => output::data(&text),

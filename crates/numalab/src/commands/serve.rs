@@ -8,6 +8,7 @@ use clap::Args;
 use model::exit::ExitCode;
 use serve::{Limits, Server, Settings};
 
+use crate::capture::MachineRoot;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::observation::Observation;
@@ -28,6 +29,10 @@ pub(crate) struct ServeArguments {
     /// variable NUMALAB_TOKEN, if it is set].
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// Show another machine: a directory with its /sys and /proc, as a container has them of its
+    /// host, read again at each look, or an archive written by `numalab capture`.
+    #[arg(long, value_name = "DIR|FILE.tar.zst")]
+    pub root: Option<PathBuf>,
     /// The store.
     #[command(flatten)]
     pub store: crate::files::named_store::StoreArguments,
@@ -38,7 +43,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let token = served_token::read(arguments.token_file.as_deref())?;
     let has_token = token.is_some();
     let stored = StoredFigures::of_store(arguments.store.place()?);
-    let content = ServedContent::new(Observation::of_this_machine()?, stored);
+    let machine = MachineRoot::at(arguments.root.as_deref())?;
+    let content = ServedContent::new(Observation::of(machine.root())?, stored);
     let cancel = interrupt::cancel_on_signals()?;
     let settings = Settings {
         address: arguments.listen,

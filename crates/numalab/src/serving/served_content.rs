@@ -6,7 +6,7 @@ use model::{Run, RunHeader};
 use report::{RecordComparison, RunView, TextOptions};
 use serde::Serialize;
 use serde_json::json;
-use serve::{Content, Look, Problem, RUNS_MAX, RunFigures, RunPage};
+use serve::{Content, Exporter, Look, Problem, RUNS_MAX, RunFigures, RunPage};
 use store::{Store, Stored};
 use verdict::Selection;
 
@@ -23,6 +23,7 @@ const PAGES_MAX: usize = 8;
 pub(crate) struct ServedContent {
     observation: Mutex<Observation>,
     stored: StoredFigures,
+    started_at: jiff::Timestamp,
     pages: Made<RunPage>,
     documents: Made<String>,
 }
@@ -33,6 +34,7 @@ impl ServedContent {
         Self {
             observation: Mutex::new(observation),
             stored,
+            started_at: jiff::Timestamp::now(),
             pages: Made::new(PAGES_MAX),
             documents: Made::new(PAGES_MAX),
         }
@@ -89,6 +91,16 @@ impl Content for ServedContent {
             .unwrap_or_else(PoisonError::into_inner);
         let look = observation.look();
         look.map_err(|error| Problem::Failed(format!("cannot read this machine: {error}")))
+    }
+
+    fn exporter(&self) -> Exporter {
+        let own = linux::own_use::own_use();
+        Exporter {
+            cpu_s: own.cpu_s,
+            resident_bytes: own.resident_bytes,
+            open_files: own.open_files,
+            started_at_s: self.started_at.as_duration().as_secs_f64(),
+        }
     }
 
     fn snapshot_document(&self, look: &Look) -> Result<String, Problem> {

@@ -78,7 +78,8 @@ fn figures_of(run: &Run) -> RunFigures {
     });
     RunFigures {
         experiment: run.experiment.clone(),
-        metric: run.metric.name().to_owned(),
+        metric: run.metric,
+        unit: run.shown_unit().to_owned(),
         started_at_s: started_at.ok().map(|it| it.as_duration().as_secs_f64()),
         cases: cases.collect(),
     }

@@ -75,6 +75,7 @@ mod journal;
 mod kernel_agrees;
 mod kills;
 mod lost_terminals;
+mod many_exporters;
 mod mariadb_bad_input;
 mod mariadb_relations;
 mod mariadb_runs;

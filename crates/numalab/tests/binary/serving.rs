@@ -112,10 +112,14 @@ fn check_same_figures(laboratory: &Laboratory, server: &Served, run: &str) {
                 "{metric} {name}"
             );
         };
-        let metric = ("metric", text("metric"));
-        check("numalab_run_median", metric, &case["median"]);
-        check("numalab_run_median_low", metric, &case["low"]);
-        check("numalab_run_median_high", metric, &case["high"]);
+        let quantity = match text("metric") {
+            "logical_reads_per_s" => "logical_reads_per_second",
+            other => other,
+        };
+        for part in ["median", "low", "high"] {
+            let metric = format!("numalab_run_{part}_{quantity}");
+            check(&metric, labels[1], &case[part]);
+        }
         check(
             "numalab_run_trials",
             ("outcome", "valid"),

@@ -4,7 +4,7 @@
 use live::Change;
 use model::{RunHeader, Snapshot};
 
-use crate::metrics::{Expected, RunFigures};
+use crate::metrics::{Expected, Exporter, RunFigures};
 use crate::minute::NodeMinute;
 
 /// Maximum number of runs in the list of runs.
@@ -48,6 +48,9 @@ pub trait Content: Send + Sync + 'static {
     ///
     /// The machine cannot be read.
     fn look(&self) -> Result<Look, Problem>;
+
+    /// Returns what the server itself uses.
+    fn exporter(&self) -> Exporter;
 
     /// Returns the `numalab.snapshot/1` document of a look.
     ///

@@ -9,7 +9,7 @@ mod server;
 
 pub use content::{Content, Look, Problem, RUNS_MAX, RunPage};
 pub use metrics::{
-    CaseFigures, Expected, Kind, METRICS, Metric, Observed, RunFigures, metrics_text,
+    CaseFigures, Expected, Exporter, Kind, Metric, Observed, RunFigures, metrics, metrics_text,
     table_markdown,
 };
 pub use minute::{NodeMinute, last_minute};

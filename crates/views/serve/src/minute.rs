@@ -1,6 +1,6 @@
 //! The last minute of each node, for the live page.
 
-use live::{Change, History};
+use live::{Change, History, available};
 use model::{NodeId, NodeSnapshot, Snapshot};
 
 /// How far it reaches back, in seconds.
@@ -12,7 +12,7 @@ pub(crate) const SECONDS: f64 = 60.0;
 pub struct NodeMinute {
     /// The node.
     pub node: NodeId,
-    /// The share of its memory that is in use.
+    /// The share of its memory that is in use: neither free nor page cache.
     pub used: Vec<(f64, f64)>,
     /// The share of its CPUs that worked since the look before.
     pub busy: Vec<(f64, f64)>,
@@ -36,8 +36,8 @@ pub fn last_minute(history: &History) -> Vec<NodeMinute> {
         let cpus = node.cpus.len() as f64;
         let used = recent.iter().filter_map(|(ago, snapshot)| {
             let then = snapshot.nodes.iter().find(|it| it.id == node.id)?;
-            let (memory, free) = (then.memory_bytes?, then.free_bytes?);
-            let used = memory.checked_sub(free)? as f64 / memory as f64;
+            let memory = then.memory_bytes?;
+            let used = memory.checked_sub(available(then)?)? as f64 / memory as f64;
             used.is_finite().then_some((*ago, used))
         });
         let busy = changes.iter().filter_map(|(ago, change)| {
@@ -65,6 +65,7 @@ mod tests {
             cpus: "0-1".parse().unwrap(),
             memory_bytes: Some(100),
             free_bytes: Some(free_bytes),
+            page_cache_bytes: Some(10),
             cpu_busy_s: Some(cpu_busy_s),
             ..NodeSnapshot::default()
         };
@@ -79,7 +80,7 @@ mod tests {
     fn the_last_minute_has_shares_of_memory_and_cpus() {
         let mut history = History::default();
         assert_eq!(last_minute(&history), []);
-        for (uptime_s, free, busy) in [(5.0, 0, 0.0), (100.0, 60, 40.0), (110.0, 40, 50.0)] {
+        for (uptime_s, free, busy) in [(5.0, 0, 0.0), (100.0, 50, 40.0), (110.0, 30, 50.0)] {
             history.push(snapshot(uptime_s, free, busy));
         }
         let expected = NodeMinute {

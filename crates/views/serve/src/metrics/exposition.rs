@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::table::{METRICS, Metric};
+use super::metric::Metric;
+use super::table::metrics;
 
 /// Maximum length of a label's value, in characters: names are others' and may be long.
 const VALUE_MAX: usize = 128;
@@ -40,7 +41,7 @@ impl Exposition {
     /// Returns the document.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for metric in METRICS {
+        for metric in metrics() {
             let mut lines = self.samples.iter().filter(|(name, _)| *name == metric.name);
             let Some((_, first)) = lines.next() else {
                 continue;

@@ -21,6 +21,21 @@ pub struct Observed<'o> {
     /// The newest run of each experiment, newest first.
     /// `None` if the store cannot be read.
     pub runs: Option<&'o [RunFigures]>,
+    /// The exporter. `None` where another one shows the metrics beside figures of its own.
+    pub exporter: Option<Exporter>,
+}
+
+/// What the exporter itself uses, as every client library of Prometheus shows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exporter {
+    /// CPU time, in seconds.
+    pub cpu_s: f64,
+    /// Its memory.
+    pub resident_bytes: Option<u64>,
+    /// Its open descriptors.
+    pub open_files: Option<usize>,
+    /// When it started, in seconds since 1970-01-01 UTC.
+    pub started_at_s: f64,
 }
 
 /// A resource of a node that runs out if the present rate lasts.
@@ -65,6 +80,12 @@ pub fn metrics_text(observed: &Observed<'_>) -> String {
     );
     if let Some(runs) = observed.runs {
         add_runs(it, runs);
+    }
+    if let Some(exporter) = &observed.exporter {
+        it.add(&table::OWN_CPU, &[], Some(exporter.cpu_s));
+        it.add(&table::OWN_MEMORY, &[], exporter.resident_bytes.map(number));
+        it.add(&table::OWN_START, &[], Some(exporter.started_at_s));
+        it.add(&table::OWN_FILES, &[], exporter.open_files.and_then(count));
     }
     exposition.text()
 }

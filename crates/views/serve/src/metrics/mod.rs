@@ -3,9 +3,12 @@
 
 mod exposition;
 mod figures;
+mod metric;
 mod run_figures;
+mod run_table;
 mod table;
 
-pub use figures::{Expected, Observed, metrics_text};
+pub use figures::{Expected, Exporter, Observed, metrics_text};
+pub use metric::{Kind, Metric};
 pub use run_figures::{CaseFigures, RunFigures};
-pub use table::{Kind, METRICS, Metric, table_markdown};
+pub use table::{metrics, table_markdown};

@@ -1,6 +1,7 @@
 //! Judged figures of the newest runs, as plain values: who makes metrics does not know runs.
 
 use super::exposition::Exposition;
+use super::run_table::RUN_METRICS;
 use super::table;
 
 /// Maximum number of cases with metrics of their own, over all runs: each has up to six series.
@@ -11,8 +12,10 @@ const CASES_MAX: usize = 100;
 pub struct RunFigures {
     /// Name of the experiment.
     pub experiment: String,
-    /// The metric by which its cases are compared; its name includes the unit.
-    pub metric: String,
+    /// The metric by which its cases are compared.
+    pub metric: model::Metric,
+    /// The unit of a number that the work itself reports.
+    pub unit: String,
     /// Its start, in seconds since 1970-01-01 UTC.
     pub started_at_s: Option<f64>,
     /// Its cases.
@@ -55,13 +58,21 @@ pub(super) fn add_runs(exposition: &mut Exposition, runs: &[RunFigures]) {
                 let labels = [experiment, &case.name, outcome];
                 exposition.add(&table::RUN_VALID, &labels, Some(trials as f64));
             }
-            let labels = [experiment, &case.name, &run.metric];
-            let (low, high) = case.interval.unzip();
-            exposition.add(&table::RUN_MEDIAN, &labels, case.median);
-            exposition.add(&table::RUN_LOW, &labels, low);
-            exposition.add(&table::RUN_HIGH, &labels, high);
+            add_measured(exposition, run, case);
         }
         left = left.saturating_sub(run.cases.len());
     }
     exposition.add(&table::RUNS_LEFT_OUT, &[], Some(left_out as f64));
+}
+
+/// Adds what the trials of a case measured.
+fn add_measured(exposition: &mut Exposition, run: &RunFigures, case: &CaseFigures) {
+    let labels = [run.experiment.as_str(), &case.name, &run.unit];
+    let (low, high) = case.interval.unzip();
+    for row in RUN_METRICS.iter().filter(|row| row.of == run.metric) {
+        for (metric, value) in row.metrics.iter().zip([case.median, low, high]) {
+            let labels = &labels[..metric.labels.len()];
+            exposition.add(metric, labels, value.map(|it| it * row.unit));
+        }
+    }
 }

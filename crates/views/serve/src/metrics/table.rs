@@ -1,37 +1,8 @@
 //! The table of metrics: names, types, labels and help. HELP lines, the table in docs/serve.md and
 //! the check of the dashboard come from it.
 
-/// The type of a metric (Prometheus, "Exposition formats").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Only grows, until the machine boots again.
-    Counter,
-    /// Goes up and down.
-    Gauge,
-}
-
-impl Kind {
-    /// Returns its name in a `# TYPE` line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-        }
-    }
-}
-
-/// One row of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Metric {
-    /// Its name, with its base unit; that of a counter ends with `_total`.
-    pub name: &'static str,
-    /// Its type.
-    pub kind: Kind,
-    /// Names of its labels, in the order of their values.
-    pub labels: &'static [&'static str],
-    /// What it says.
-    pub help: &'static str,
-}
+use super::metric::{Kind, Metric};
+use super::run_table::RUN_METRICS;
 
 macro_rules! metrics {
     ($($id:ident $kind:ident $name:literal [$($label:literal),*] $help:literal;)*) => {
@@ -43,8 +14,7 @@ macro_rules! metrics {
                 help: $help,
             };
         )*
-        /// Every metric, in the order in which they are written.
-        pub const METRICS: &[Metric] = &[$($id),*];
+        const OF_MACHINE_AND_STORE: &[Metric] = &[$($id),*];
     };
 }
 
@@ -128,21 +98,29 @@ metrics! {
         "When the newest stored run of the experiment started.";
     RUN_VALID Gauge "numalab_run_trials" ["experiment", "case", "outcome"]
         "Trials of that run: valid, invalid (do not count), failed (did not finish).";
-    RUN_MEDIAN Gauge "numalab_run_median" ["experiment", "case", "metric"]
-        "Median over the valid trials of that run, in the unit of the metric's name.";
-    RUN_LOW Gauge "numalab_run_median_low" ["experiment", "case", "metric"]
-        "Lower end of the interval of that median.";
-    RUN_HIGH Gauge "numalab_run_median_high" ["experiment", "case", "metric"]
-        "Upper end of the interval of that median.";
     RUNS_LEFT_OUT Gauge "numalab_run_cases_left_out" []
         "Cases of the newest runs without metrics of their own, because there are too many.";
+    OWN_CPU Counter "process_cpu_seconds_total" []
+        "CPU time of the server itself (`numalab serve` only).";
+    OWN_MEMORY Gauge "process_resident_memory_bytes" []
+        "Memory of the server itself.";
+    OWN_START Gauge "process_start_time_seconds" []
+        "When the server started, in seconds since 1970-01-01 UTC.";
+    OWN_FILES Gauge "process_open_fds" []
+        "Open file descriptors of the server itself.";
+}
+
+/// Returns every metric, in the order in which they are written.
+pub fn metrics() -> impl Iterator<Item = &'static Metric> {
+    let of_runs = RUN_METRICS.iter().flat_map(|row| &row.metrics);
+    OF_MACHINE_AND_STORE.iter().chain(of_runs)
 }
 
 /// Returns the table as Markdown, as it stands in docs/serve.md.
 pub fn table_markdown() -> String {
     let mut text =
         String::from("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n");
-    for metric in METRICS {
+    for metric in metrics() {
         let labels: Vec<String> = metric.labels.iter().map(|it| format!("`{it}`")).collect();
         let labels = labels.join(", ");
         text += &format!(
@@ -163,10 +141,13 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_conventional() {
-        let names: BTreeSet<_> = METRICS.iter().map(|metric| metric.name).collect();
-        assert_eq!(names.len(), METRICS.len());
-        for metric in METRICS {
-            assert!(metric.name.starts_with("numalab_"), "{}", metric.name);
+        let names: BTreeSet<_> = metrics().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), metrics().count());
+        for metric in metrics() {
+            // Those of the server have the names that every client library gives them.
+            let prefix = ["numalab_", "process_"];
+            let is_ours = prefix.iter().any(|it| metric.name.starts_with(it));
+            assert!(is_ours, "{}", metric.name);
             let is_total = metric.name.ends_with("_total");
             assert_eq!(is_total, metric.kind == Kind::Counter, "{}", metric.name);
             assert!(metric.help.ends_with('.'), "{}", metric.name);

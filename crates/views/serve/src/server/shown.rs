@@ -59,6 +59,7 @@ impl Shown {
             forecast: &look.forecast,
             // The machine's figures are worth as much without those of runs.
             runs: content.run_figures().ok().as_deref(),
+            exporter: Some(content.exporter()),
         });
         Ok(Answer::new(StatusCode::OK, Kind::Metrics, text))
     }

@@ -7,7 +7,7 @@ use model::{
     Snapshot,
 };
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
-use serve::{CaseFigures, Expected, METRICS, Observed, RunFigures, metrics_text};
+use serve::{CaseFigures, Expected, Observed, RunFigures, metrics, metrics_text};
 
 const GIB: u64 = 1 << 30;
 
@@ -69,7 +69,8 @@ fn run(experiment: &str, cases: usize) -> RunFigures {
     });
     RunFigures {
         experiment: experiment.to_owned(),
-        metric: "logical_reads_per_s".to_owned(),
+        metric: model::Metric::LogicalReadsPerSecond,
+        unit: "logical reads/s".to_owned(),
         started_at_s: None,
         cases: cases.collect(),
     }
@@ -81,6 +82,7 @@ fn text(snapshot: &Snapshot, forecast: &[Expected], runs: &[RunFigures]) -> Stri
         snapshot,
         forecast,
         runs: Some(runs),
+        exporter: None,
     })
 }
 
@@ -136,8 +138,52 @@ fn every_figure_is_found_under_its_conventional_name() {
         r#"numalab_forecast_exhausted_seconds{node="3",resource="memory"}"#,
         600.0,
     );
-    let labels = r#"{experiment="local-vs-remote",case="case 0",metric="logical_reads_per_s"}"#;
-    check(&format!("numalab_run_median{labels}"), 2.5e6);
+    let labels = r#"{experiment="local-vs-remote",case="case 0"}"#;
+    check(
+        &format!("numalab_run_median_logical_reads_per_second{labels}"),
+        2.5e6,
+    );
+}
+
+#[test]
+fn figures_of_runs_are_in_the_unit_of_their_name() {
+    let shown = |metric: model::Metric, median: f64, unit: &str| {
+        let mut run = run("e", 1);
+        (run.metric, run.unit) = (metric, unit.to_owned());
+        run.cases[0].median = Some(median);
+        run.cases[0].interval = Some((median * 0.5, median * 2.0));
+        series(&text(&Snapshot::default(), &[], &[run]))
+    };
+    let check = |found: &BTreeMap<String, f64>, name: &str, expected: f64| {
+        let value = found.get(name).copied().unwrap_or(f64::NAN);
+        assert!((value / expected - 1.0).abs() < 1e-12, "{name}: {found:?}");
+    };
+    let labels = r#"{experiment="e",case="case 0"}"#;
+    let found = shown(model::Metric::NsPerAccess, 80.0, "ns");
+    check(
+        &found,
+        &format!("numalab_run_median_access_seconds{labels}"),
+        80e-9,
+    );
+    check(
+        &found,
+        &format!("numalab_run_low_access_seconds{labels}"),
+        40e-9,
+    );
+    check(
+        &found,
+        &format!("numalab_run_high_access_seconds{labels}"),
+        160e-9,
+    );
+    let found = shown(model::Metric::BytesPerSecond, 5e9, "GB/s");
+    check(
+        &found,
+        &format!("numalab_run_median_bytes_per_second{labels}"),
+        5e9,
+    );
+    let found = shown(model::Metric::Gain, 7.0, "tpm");
+    let labels = r#"{experiment="e",case="case 0",unit="tpm"}"#;
+    check(&found, &format!("numalab_run_median_gain{labels}"), 7.0);
 }
 
 #[test]
@@ -147,7 +193,7 @@ fn what_is_unknown_is_absent_and_not_zero() {
         "steal",
         "pressure",
         "node_memory",
-        "median_low",
+        "run_low",
         "start_timestamp",
         "forecast",
     ] {
@@ -193,7 +239,7 @@ fn every_metric_has_its_help_and_type_once_and_before_its_samples() {
         } else if !line.starts_with('#') {
             let name = line.split(['{', ' ']).next().unwrap();
             assert_eq!(name, current);
-            assert!(METRICS.iter().any(|metric| metric.name == name));
+            assert!(metrics().any(|metric| metric.name == name));
         }
     }
 }

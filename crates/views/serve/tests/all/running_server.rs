@@ -8,7 +8,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use model::{NodeId, NodeSnapshot, ProcessSnapshot, RunHeader, RunStatus, Snapshot};
-use serve::{Content, Limits, Look, Problem, RunFigures, RunPage, Server, Settings, Token};
+use serve::{
+    Content, Exporter, Limits, Look, Problem, RunFigures, RunPage, Server, Settings, Token,
+};
 
 /// The token of servers that ask for one.
 pub(crate) const TOKEN: &str = "0123456789abcdef";
@@ -49,6 +51,15 @@ impl Content for Described {
             },
             ..Look::default()
         })
+    }
+
+    fn exporter(&self) -> Exporter {
+        Exporter {
+            cpu_s: 1.5,
+            resident_bytes: Some(1 << 20),
+            open_files: None,
+            started_at_s: 1e9,
+        }
     }
 
     fn snapshot_document(&self, _: &Look) -> Result<String, Problem> {
