@@ -298,8 +298,8 @@ pub(crate) const LONG: &[Long] = &[
     long("sparse", "", 80),
     long("one-node", "", 25),
     long("counted-two-node", "", 100),
-    long("counted-four-node", "", 100),
-    long("counted-eight-node", "", 100),
+    long("counted-four-node", "", 170),
+    long("counted-eight-node", "", 200),
     long("large-memory", "", 175),
 ];
 

@@ -100,7 +100,7 @@ impl Question {
         parts.map(|(weight, cost)| weight * cost).sum::<f64>() / all
     }
 
-    /// Placements with the proportions in which blocks lie on the nodes: two nodes that they are
+    /// Placements with the proportions in which blocks lie on the nodes: a node that they are
     /// not on, all nodes evenly, and two nodes in proportions.
     fn placements(&self, random: &mut Rng) -> Vec<(String, Vec<f64>)> {
         let nodes = self.costs.len();
@@ -114,7 +114,7 @@ impl Question {
             .map(|node| (node.to_string(), on(node)))
             .collect();
         random.shuffle(&mut all);
-        all.truncate(2);
+        all.truncate(1);
         all.push(("interleave".to_owned(), vec![1.0; nodes]));
         if nodes > 2 {
             let other = (self.begin + random.usize(1..nodes)) % nodes;
@@ -259,9 +259,9 @@ impl Tally {
         let predicted = laboratory.document(&[&["predict", &pid, "--json"], &to[..]].concat());
         let candidates = laboratory.document(&["predict", &pid, "--json"]);
         let diagnosis = laboratory.document(&["doctor", &pid, "--json"]);
-        let short = ["--window", "3", "--by", "cost", "--json", "--for", "500"];
+        let short = ["--window", "2", "--by", "cost", "--json", "--for", "300"];
         let tried = laboratory.document(&[&["try", &pid][..], &short, &to].concat());
-        let short = ["--dose", "--window", "4", "--json", "--for", "300"];
+        let short = ["--dose", "--window", "3", "--json", "--for", "220"];
         let dosed = laboratory.document(&[&["predict", &pid][..], &short, &to].concat());
         for (command, found) in [("try", &tried), ("dose", &dosed)] {
             let pairs = found["windows"].as_array().map_or(0, Vec::len) / (placements.len() + 1);
