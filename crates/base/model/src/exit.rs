@@ -48,8 +48,8 @@ impl ExitCode {
         (
             ExitCode::ComparisonBelow,
             7,
-            "comparison worse than --fail-below, finding of --fail-on severity or worse, or plan \
-             of a fleet that is not complete",
+            "comparison below --fail-below, finding of --fail-on or worse, or incomplete plan of a \
+             fleet",
         ),
         (
             ExitCode::WorkloadFailed,

@@ -152,7 +152,7 @@ impl<'a> Live<'a> {
         }
         if let (Some(limit), Some(quota)) = (tried.quota, &mut self.quota) {
             quota.of.set(scene.journal, limit.cpus())?;
-            done.push(format!("CPU time limited to {} CPUs", limit.cpus()));
+            done.push(format!("CPU quota set to {}", limit.cpus()));
             quota.set = quota.of.now();
         }
         if let Some(memory) = &tried.memory {

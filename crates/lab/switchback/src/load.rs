@@ -73,7 +73,7 @@ pub fn judge_by(before: &Load, after: &Load) -> (JudgedBy, String) {
         && all_ns as f64 * 1e-9 >= NEVER_IDLE * quota * seconds
     {
         let because = format!(
-            "it is saturated: it used {:.0} % of its quota of {quota} CPUs",
+            "it is saturated: it used {:.0} % of its CPU quota, which is {quota}",
             all_ns as f64 * 1e-7 / (quota * seconds).max(f64::MIN_POSITIVE)
         );
         return (JudgedBy::Rate, because);
@@ -172,7 +172,7 @@ mod tests {
             Some(1.5),
             &threads,
             &[8.0, 8.0],
-            (rate, "96 % of its quota of 1.5 CPUs"),
+            (rate, "96 % of its CPU quota, which is 1.5"),
         );
         check_with(Some(4.0), &threads, &[8.0, 8.0], (cost, "80 % busy"));
     }
