@@ -12,7 +12,7 @@ const HEAD: &str = r#"
 set -u
 umask 077
 numalab=${NUMALAB:-numalab}
-state=${NUMALAB_FLEET_STATE:-${XDG_STATE_HOME:-${HOME:-/tmp}/.local/state}/numalab-fleet}
+state=${NUMALAB_FLEET_STATE:-${XDG_STATE_HOME:-${HOME:?is not set}/.local/state}/numalab-fleet}
 state=$state/$plan/$(uname -n)
 mkdir -p "$state" || exit 2
 only=${1:-}
