@@ -297,8 +297,8 @@ pub(crate) const LONG: &[Long] = &[
     long("cpu-only-node", "", 60),
     long("sparse", "", 80),
     long("one-node", "", 25),
-    long("counted-two-node", "", 100),
-    long("counted-four-node", "", 170),
+    long("counted-two-node", "", 155),
+    long("counted-four-node", "", 175),
     long("counted-eight-node", "", 200),
     long("large-memory", "", 175),
 ];

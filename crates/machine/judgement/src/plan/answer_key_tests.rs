@@ -14,7 +14,7 @@ enum By {
     Bandwidth,
 }
 
-/// A placement of which somebody has published what it gave.
+/// A placement with a published gain.
 struct Key {
     source: &'static str,
     /// The nodes, of which node 0 has the CPUs.

@@ -38,7 +38,7 @@ impl Candidate {
     }
 
     /// Whether it is better than another one: by what it leads to, else by what it costs. Memory
-    /// follows the CPUs that somebody gave to a server, unless that is worse.
+    /// follows the CPUs that an administrator chose, unless that is worse.
     pub(crate) fn is_better(&self, than: &Self) -> bool {
         let cost = |it: &Self| (it.cpus.is_some(), it.bytes_to_move);
         better_figures(&self.figures, &than.figures).unwrap_or(cost(self) < cost(than))

@@ -135,8 +135,8 @@ fn a_node_that_fills_up_amid_a_move_keeps_what_it_got() {
     until("a part has moved", || {
         (holders.pages_on(1) >= 512).then_some(())
     });
-    // A file that fills a node which others fill at the same time would have the kernel kill
-    // somebody, and a pool of huge pages leaves what is in pieces: all that is to be moved.
+    // A file that fills a node which others fill at the same time would have the kernel kill a
+    // process, and a pool of huge pages leaves what is in pieces: all that is to be moved.
     moving.stop();
     let full = Full::node(&laboratory, 1, 32);
     moving.signal(Signal::CONT);
