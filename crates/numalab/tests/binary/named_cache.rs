@@ -11,8 +11,8 @@ use crate::patience::until;
 
 const MIB: u64 = 1 << 20;
 
-/// The latencies of a run with a trial that counts: on a busy machine the only one may not, and then
-/// nothing is told of its method.
+/// The latencies of a run with a trial that counts: on a busy machine the only one may not, and
+/// then nothing is told of its method.
 fn latencies(laboratory: &Laboratory, arguments: &[&str]) -> Value {
     until("a trial counts", || {
         let document = laboratory.document(arguments);
