@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 use testing::tree::Unpacked;
@@ -44,10 +45,27 @@ fn set_free(machine: &Unpacked, kib: u64) {
         true => format!("Node 1 MemFree: {kib} kB\n"),
         false => format!("{line}\n"),
     });
+    replace(&path, &lines.collect::<String>());
+}
+
+/// Whoever reads it meanwhile has one text or the other.
+fn replace(path: &Path, text: &str) {
     let written = path.with_extension("new");
-    fs::write(&written, lines.collect::<String>()).unwrap();
-    // Whoever reads it meanwhile has one or the other.
+    fs::write(&written, text).unwrap();
     fs::rename(written, path).unwrap();
+}
+
+/// Gives node 1 of a machine eight huge pages, of which so many are free.
+fn set_free_huge_pages(machine: &Unpacked, free: u32) {
+    let pools = "sys/devices/system/node/node1/hugepages/hugepages-2048kB";
+    let pool = machine.path().join(pools);
+    fs::create_dir_all(&pool).unwrap();
+    for (name, pages) in [("free", free), ("surplus", 0), ("nr", 8)] {
+        replace(
+            &pool.join(format!("{name}_hugepages")),
+            &format!("{pages}\n"),
+        );
+    }
 }
 
 /// Checks that each machine has the nodes of its own.
@@ -85,8 +103,8 @@ fn configuration(laboratory: &Laboratory, targets: &[String]) -> String {
 }
 
 #[test]
-fn an_alert_of_one_of_twelve_machines_fires_and_resolves() {
-    let test = "an_alert_of_one_of_twelve_machines_fires_and_resolves";
+fn alerts_of_one_of_twelve_machines_fire_and_resolve() {
+    let test = "alerts_of_one_of_twelve_machines_fire_and_resolve";
     let Some(prometheus) = program(test, "prometheus") else {
         return;
     };
@@ -95,11 +113,15 @@ fn an_alert_of_one_of_twelve_machines_fires_and_resolves() {
     }
     let laboratory = Laboratory::new();
     let machines = machines();
-    let serve = |machine: &Unpacked| {
-        let root = machine.path().to_str().unwrap();
-        Served::with(&laboratory, &["--listen", "127.0.0.1:0", "--root", root])
+    // Each has runs of its own; those of the last one are no store.
+    let store = |at: usize| format!("runs{at}.sqlite");
+    let broken = laboratory.file(&store(machines.len() - 1), "no store");
+    let serve = |(at, machine): (usize, &Unpacked)| {
+        let (root, store) = (machine.path().to_str().unwrap(), store(at));
+        let options = ["--listen", "127.0.0.1:0", "--root", root, "--store", &store];
+        Served::with(&laboratory, &options)
     };
-    let servers: Vec<Served> = machines.iter().map(serve).collect();
+    let servers: Vec<Served> = machines.iter().enumerate().map(serve).collect();
     let targets: Vec<String> = servers.iter().map(|it| it.address.to_string()).collect();
     let is_pair = |it: &&(&Unpacked, &String)| {
         let nodes = it.0.path().join("sys/devices/system/node");
@@ -123,17 +145,27 @@ fn an_alert_of_one_of_twelve_machines_fires_and_resolves() {
         (up.first()?["value"][1] == "12").then_some(())
     });
     check_nodes(port, &servers);
-    let expected = (address.clone(), "NumalabNodeNearlyFull".to_owned());
-    let of_pair = || firing(port).contains(&expected);
-    assert!(!of_pair(), "{:?}", firing(port));
+    let alert = |address: &String, name: &str| (address.clone(), format!("Numalab{name}"));
+    let unreadable = alert(targets.last().unwrap(), "StoreUnreadable");
+    let nearly_full = alert(address, "NodeNearlyFull");
+    let unused = alert(address, "HugePagesUnused");
+    // What fires, and nothing else.
+    let fire = |mut expected: Vec<&(String, String)>| {
+        expected.sort_unstable();
+        until(&format!("these fire: {expected:?}"), || {
+            let mut all = firing(port);
+            all.sort_unstable();
+            all.iter().eq(expected.iter().copied()).then_some(())
+        });
+    };
+    fire(vec![&unreadable]);
     set_free(pair, 1);
-    until("the alert fires", || of_pair().then_some(()));
-    let all = firing(port);
-    assert_eq!(
-        all,
-        std::slice::from_ref(&expected),
-        "nothing else is wrong"
-    );
+    fire(vec![&unreadable, &nearly_full]);
+    set_free_huge_pages(pair, 8);
+    fire(vec![&unreadable, &nearly_full, &unused]);
+    fs::remove_file(broken).unwrap();
+    fire(vec![&nearly_full, &unused]);
     set_free(pair, 500_000);
-    until("the alert resolves", || (!of_pair()).then_some(()));
+    set_free_huge_pages(pair, 7);
+    fire(Vec::new());
 }
