@@ -25,6 +25,10 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("slurmd", "slurmd"),
     ("sbatch", "slurm-client"),
     ("munged", "munge"),
+    // What Ansible reaches machines by, with a server that is no service.
+    ("ip", "iproute2"),
+    ("ssh", "openssh-client"),
+    ("dropbear", "dropbear-bin"),
     // They read man pages and completions.
     ("man", "man-db"),
     ("zsh", "zsh"),

@@ -1,6 +1,6 @@
 //! Plans for fleets, carried out by the engines themselves: Debian's Slurm with four nodes on this
-//! host, of which one dies in the middle; Ansible, of which one host cannot be reached; and the
-//! containers of a pod, with exactly what their manifest gives them.
+//! host, of which one dies in the middle; and the containers of a pod, with exactly what their
+//! manifest gives them. For Ansible see `fleet_by_ansible.rs`.
 //!
 //! Tests of orchestrators, store.
 
@@ -38,7 +38,7 @@ exec BINARY "$@"
 "#;
 
 /// A laboratory with the stand-in, in a folder that every user reads.
-fn laboratory() -> (Laboratory, String) {
+pub(crate) fn laboratory() -> (Laboratory, String) {
     let laboratory = Laboratory::new();
     open_to_all(laboratory.folder());
     let text = QUICK.replace("BINARY", binary().to_str().unwrap());
@@ -49,7 +49,7 @@ fn laboratory() -> (Laboratory, String) {
 
 /// Asserts that it prints these, in order.
 #[track_caller]
-fn prints(finished: &Finished, expected: &[&str]) {
+pub(crate) fn prints(finished: &Finished, expected: &[&str]) {
     let mut rest = finished.stdout.as_str();
     for part in expected {
         let found = rest.split_once(part);
@@ -60,7 +60,7 @@ fn prints(finished: &Finished, expected: &[&str]) {
 
 /// Runs a program of Slurm or a shell; returns what it says.
 #[track_caller]
-fn ran(command: &mut Command) -> String {
+pub(crate) fn ran(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let error = String::from_utf8_lossy(&output.stderr);
@@ -201,7 +201,7 @@ fn has_slurm(test: &str) -> bool {
 }
 
 /// What a store has: the names of the experiments of its runs.
-fn stored(laboratory: &Laboratory, store: &str) -> Vec<String> {
+pub(crate) fn stored(laboratory: &Laboratory, store: &str) -> Vec<String> {
     let history = laboratory.document(&["history", "--json", "--store", store]);
     let runs = history["runs"].as_array().unwrap().iter();
     let mut names: Vec<String> = runs
@@ -278,73 +278,6 @@ fn slurm_measures_every_node_and_one_that_dies_is_missed_until_it_is_back() {
     assert_eq!(
         stored(&laboratory, &url),
         [["doctor"; 4], ["latency"; 4]].concat()
-    );
-}
-
-#[test]
-fn ansible_measures_what_it_reaches_and_leaves_facts() {
-    let test = "ansible_measures_what_it_reaches_and_leaves_facts";
-    let Some(playbook) = find("ansible-playbook", &["ansible"]) else {
-        let why = "it needs ansible-playbook (cargo xtask test --only packages)";
-        return not_run(test, Need::Network, why);
-    };
-    let (laboratory, quick) = laboratory();
-    let (folder, store) = (
-        laboratory.folder().join("ansible"),
-        laboratory.folder().join("s"),
-    );
-    let (folder, store) = (folder.to_str().unwrap(), store.to_str().unwrap());
-    let host = ran(Command::new("uname").arg("-n"));
-    let hosts = laboratory.file("hosts", format!("{host}# gone\nnobody.invalid\n"));
-    let words = [
-        "fleet", "plan", "--for", "ansible", "--name", "october", "--hosts", &hosts,
-    ];
-    laboratory
-        .run(&[&words[..], &["--to", store, "--out", folder]].concat())
-        .with_code(0);
-    let here = laboratory.folder().join("here");
-    let variables = format!(
-        "numalab_program: {quick}\nnumalab_folder: {here}\nnumalab_facts_folder: {here}/facts\n\
-         numalab_become: false\nansible_python_interpreter: /usr/bin/python3\n",
-        here = here.display()
-    );
-    let variables = format!("@{}", laboratory.file("variables.yml", variables));
-    fs::create_dir(format!("{folder}/host_vars")).unwrap();
-    let of_here = format!("{folder}/host_vars/{}.yml", host.trim());
-    fs::write(of_here, "ansible_connection: local\n").unwrap();
-    let ansible = |program: &Path, words: &[&str]| {
-        let mut command = Command::new(program);
-        let inventory = ["-i", "inventory.ini", "-e", &variables];
-        command
-            .args(inventory)
-            .args(words)
-            .current_dir(folder)
-            .env("ANSIBLE_HOME", laboratory.folder().join("home"))
-            .env("LC_ALL", "C.UTF-8");
-        command
-    };
-    let played = ansible(&playbook, &["site.yml"]).output().unwrap();
-    let said = String::from_utf8_lossy(&played.stdout);
-    // 4: a host could not be reached.
-    assert_eq!(played.status.code(), Some(4), "{said}");
-    let status = laboratory.run(&["fleet", "status", folder]).with_code(7);
-    prints(
-        &status,
-        &["1 of 2 machines done", "never answered: nobody.invalid\n"],
-    );
-    assert_eq!(stored(&laboratory, store), ["doctor", "latency"]);
-    let path = format!("fact_path={}/facts filter=ansible_local", here.display());
-    let facts = ran(&mut ansible(
-        &playbook.with_file_name("ansible"),
-        &[host.trim(), "-m", "setup", "-a", &path],
-    ));
-    let (_, facts) = facts.split_once("=> ").unwrap();
-    let facts: serde_json::Value = serde_json::from_str(facts).unwrap();
-    let facts = &facts["ansible_facts"]["ansible_local"]["numalab"];
-    assert_eq!(facts["format"], "numalab.facts/1");
-    assert!(
-        facts["figures"]["local_ns"].as_f64() > Some(0.0),
-        "{facts:#}"
     );
 }
 

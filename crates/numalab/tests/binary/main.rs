@@ -58,6 +58,7 @@ mod dead_targets;
 mod explanations;
 mod first_touch;
 mod first_touch_by_node;
+mod fleet_by_ansible;
 mod fleet_plans;
 mod fleets;
 mod groups;
