@@ -355,12 +355,31 @@ fn thirty_faults_among_four_thousand_machines_are_found_and_nothing_else() {
     assert_eq!(document["groups"].as_array().unwrap().len(), MODELS.len());
 }
 
+/// Forty machines with a fault of each kind.
+fn forty(path: &Path) -> Fleet {
+    let mut fleet = Fleet::new(path);
+    fleet.add("two-node", "Model A", 40, &one_of_each(40));
+    fleet
+}
+
+/// Writes the page of a comparison of forty machines; returns its path.
+pub(crate) fn page(laboratory: &Laboratory) -> String {
+    let (store, page) = (
+        laboratory.file("fleet.sqlite", ""),
+        laboratory.file("fleet.html", ""),
+    );
+    std::fs::remove_file(&store).unwrap();
+    forty(Path::new(&store));
+    let words = ["fleet", "compare", "--store", &store, "--html", &page];
+    laboratory.run(&words).with_code(0);
+    page
+}
+
 #[test]
 fn forty_machines_with_a_fault_of_each_kind_fit_on_a_screen() {
     let folder = folder();
     let path = folder.path().join("fleet.sqlite");
-    let mut fleet = Fleet::new(&path);
-    fleet.add("two-node", "Model A", 40, &one_of_each(40));
+    let fleet = forty(&path);
     check(&path, &fleet.faults);
     let laboratory = Laboratory::new();
     let store = path.to_str().unwrap();

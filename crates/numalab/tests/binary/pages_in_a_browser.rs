@@ -91,6 +91,7 @@ fn pages(laboratory: &Laboratory) -> Vec<Page> {
         "doctor",
         page_of(laboratory, "doctor", &["doctor", "--json"]),
     );
+    add("fleet", crate::fleets::page(laboratory));
     pages
 }
 

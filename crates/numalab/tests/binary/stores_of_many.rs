@@ -14,11 +14,22 @@ use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::postgres_server::{Server, installed};
+use crate::running::Running;
 
 const WRITERS: usize = 50;
 /// Runs of each writer.
 const RUNS: usize = 12;
 const FIGURES: &str = "case,tps\na,10\nb,20\na,11\nb,21\na,12\nb,22\na,10\nb,19\na,11\nb,20\n";
+
+/// Counts its work in a file, whose length stays.
+const COUNTS: &str = "
+import os, sys
+file = os.open(sys.argv[1], os.O_WRONLY)
+count = 0
+while True:
+    count += 1
+    os.pwrite(file, b'%010d' % count, 0)
+";
 
 /// Imports figures as a run; returns its id.
 fn import(laboratory: &Laboratory, more: &[&str]) -> String {
@@ -92,15 +103,46 @@ fn every_command_reads_a_database_as_it_reads_a_file() {
     let kept = "SELECT count(*) > 0 FROM numalab.trials JOIN numalab.runs ON run = runs.number \
                 WHERE experiment = 'mine' AND status <> 'unfinished'";
     assert_eq!(server.query(kept), "t");
-    let newest =
-        laboratory.document(&[&["history", "--json", "--limit", "1"][..], &store].concat());
+    arrives(&laboratory, &url);
+    laboratory.nothing_is_left();
+}
+
+/// The newest run of a database is the same in the file that pulls it; returns its id.
+#[track_caller]
+fn arrives(laboratory: &Laboratory, url: &str) -> String {
+    let store = ["--store", url];
+    let limit = ["history", "--json", "--limit", "1"];
+    let newest = laboratory.document(&[&limit[..], &store].concat());
     let newest = newest["runs"][0]["id"].as_str().unwrap().to_owned();
-    let pulled = laboratory
-        .run(&["pull", &newest, "--from", &url])
-        .with_code(0);
-    assert_eq!(pulled.stdout.trim(), newest);
+    let pulled = laboratory.run(&["pull", &newest, "--from", url]);
+    assert_eq!(pulled.with_code(0).stdout.trim(), newest);
     let shown = |more: &[&str]| laboratory.document(&[&["show", &newest, "--json"], more].concat());
     assert_eq!(shown(&[]), shown(&store));
+    newest
+}
+
+#[test]
+fn what_is_recorded_and_tried_arrives_in_a_database() {
+    let Some(bin) = installed("what_is_recorded_and_tried_arrives_in_a_database") else {
+        return;
+    };
+    let server = Server::start(&bin);
+    let url = url(&server);
+    let store = ["--store", &url];
+    let laboratory = Laboratory::new();
+    let counter = laboratory.file("work", "0000000000\n");
+    let target = Running::start(&["/usr/bin/python3", "-c", COUNTS, &counter]);
+    let pid = target.pid();
+    let metric = format!("file:{counter}");
+    let record = ["record", &pid, "--for", "2s", "--metric", &metric];
+    let try_it = [
+        "try", &pid, "--to", "current", "--for", "2s", "--metric", &metric,
+    ];
+    let ids = [&record[..], &try_it].map(|words| {
+        laboratory.run(&[words, &store].concat());
+        arrives(&laboratory, &url)
+    });
+    assert_ne!(ids[0], ids[1]);
     laboratory.nothing_is_left();
 }
 
