@@ -199,7 +199,8 @@ fn notes(report: &RecordReport) -> Vec<String> {
         notes.push("the target used no CPU time, so its work has no cost".to_owned());
     }
     let counting = report.windows.iter().filter(|it| it.void.is_none()).count();
-    if counting < 20 {
+    // Longer does not help where nothing is counted.
+    if counting < 20 && report.end != RecordEnd::NoCounter {
         notes.push(format!(
             "{} may be used, and an interval needs 20: record for longer (--for)",
             model::counted(counting as u64, "window")

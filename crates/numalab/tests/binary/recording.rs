@@ -241,7 +241,9 @@ fn what_cannot_be_recorded_or_compared_is_refused_by_name() {
         ),
     ] {
         let words = [vec!["record", &pid], words].concat();
-        laboratory.run(&words).with_code(code).says(&[said]);
+        let refused = laboratory.run(&words).with_code(code);
+        assert!(!refused.stdout.contains("record for longer"), "{refused:?}");
+        refused.says(&[said]);
     }
     let missing = laboratory.run(&["compare", "still", "other"]).with_code(2);
     missing.says(&["no record with the label still has a window that counts"]);
