@@ -31,8 +31,8 @@ pub(crate) struct Held {
 }
 
 /// Reads some statuses of the processes shown, and where wanted their commands and cgroups: of
-/// those without one first, of what is visible before databases before others, then the oldest. All
-/// that are held run.
+/// those without one first, of what is visible before databases before others, then the oldest; of
+/// what is visible, each command. All that are held run.
 pub(crate) fn statuses(
     root: &Root,
     all: &mut BTreeMap<u32, Held>,
@@ -67,11 +67,8 @@ pub(crate) fn statuses(
             .map(|allowed| (allowed.cpus, allowed.memory_nodes));
         (held.cpus_allowed, held.memory_nodes_allowed) = allowed.unzip();
     }
-}
-
-/// Reads the commands of what is visible: a server changes its title with what it does.
-pub(crate) fn titles(root: &Root, all: &mut BTreeMap<u32, Held>, visible: &BTreeSet<u32>) {
-    for pid in visible {
+    // A server changes its title with what it does.
+    for pid in visible.iter().filter(|_| has_commands) {
         if let Some(held) = all.get_mut(pid) {
             held.command = command(root, *pid);
         }

@@ -19,11 +19,14 @@ pub struct Growths {
     pub instances: Vec<Option<f64>>,
 }
 
+/// Id, start and resident bytes of a process.
+type Level = (u32, u64, u64);
+
 /// What was resident in the last seconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
-    /// By time: ids, starts and bytes of processes, by ascending id.
-    processes: VecDeque<(f64, Vec<(u32, u64, u64)>)>,
+    /// By time; processes by ascending id.
+    processes: VecDeque<(f64, Vec<Level>)>,
     /// The last look at each database, and the one before.
     instances: BTreeMap<String, (Look, Option<Look>)>,
 }

@@ -11,7 +11,7 @@ use model::{
 use residency::instances::{Target, find};
 
 use crate::control_groups::{self, ControlGroups};
-use crate::held::{Held, statuses, titles};
+use crate::held::{Held, statuses};
 use crate::instances::{Found, databases, members};
 use crate::looks::{Looks, together};
 use crate::machine_files::{counters, pressure};
@@ -159,9 +159,6 @@ impl Sampler {
         let first = (&self.attention.visible, &of_databases);
         let held = &mut self.held;
         statuses(&self.root, held, &shown, first, (snapshots, has_commands));
-        if has_commands {
-            titles(&self.root, held, &self.attention.visible);
-        }
         self.look(uptime_s, &running, (&shown, &of_databases), &mut gaps);
         let processes = shown
             .iter()

@@ -92,7 +92,7 @@ fn process(index: u32, nodes: u32, seconds: f64) -> ProcessSnapshot {
         cpus_allowed: Some((0..CPUS).map(CpuId).collect::<CpuSet>()),
         memory_nodes_allowed: Some((0..nodes).map(NodeId).collect()),
         resident_bytes: Some(
-            GIB / u64::from(index + 1) + (seconds as u64 * u64::from(index) << 20),
+            GIB / u64::from(index + 1) + ((seconds as u64 * u64::from(index)) << 20),
         ),
         memory: (index % 4 != 2).then(|| {
             memory(
