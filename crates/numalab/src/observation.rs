@@ -41,7 +41,7 @@ impl Seen {
         Look {
             host: linux::process::host_and_kernel().0,
             taken: in_utc(snapshot.taken_at_s),
-            minute: serve::last_minute(&self.history),
+            minute: live::Minute::of(&self.history),
             snapshot,
             change: self.history.change(),
             forecast: forecast.first.iter().map(expected).collect(),

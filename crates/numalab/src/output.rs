@@ -132,6 +132,19 @@ const WIDTH_MAX: usize = 140;
 /// Columns below which a table cannot be laid out.
 const WIDTH_MIN: usize = 60;
 
+/// Whether the locale of this process has no UTF-8 (locale(7)): by the first of these variables that
+/// is set; none is that of C.
+pub(crate) fn is_ascii() -> bool {
+    let variables = ["LC_ALL", "LC_CTYPE", "LANG"].iter();
+    let values = variables.filter_map(std::env::var_os);
+    let locale = values
+        .filter(|it| !it.is_empty())
+        .next()
+        .unwrap_or_default();
+    let locale = locale.to_string_lossy().to_lowercase().replace('-', "");
+    !locale.contains("utf8")
+}
+
 /// Returns the options for stdout. Colour only on a terminal, and not if `NO_COLOR` is set and not
 /// empty (no-color.org).
 pub(crate) fn text_options() -> TextOptions {

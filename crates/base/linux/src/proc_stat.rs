@@ -232,6 +232,18 @@ pub fn title(root: &Root, pid: u32) -> Result<String, Error> {
     Ok(on_one_line(first.trim_end()))
 }
 
+/// The start of its command line, words apart by spaces, without what is left empty of a title. A
+/// process may have megabytes of it, or write over it what it likes.
+///
+/// # Errors
+/// When the process is gone or may not be read.
+pub fn command_line(root: &Root, pid: u32, bytes_max: u64) -> Result<String, Error> {
+    let mut bytes = root.read_bytes(&format!("proc/{pid}/cmdline"), bytes_max)?;
+    bytes.truncate(usize::try_from(bytes_max).unwrap_or(usize::MAX));
+    let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
+    Ok(on_one_line(text.trim_end()))
+}
+
 /// A name with its line breaks written as `\n`, as the kernel does in /proc/PID/status: a process
 /// may choose any name, and must not insert lines of its own into our output.
 fn on_one_line(name: &str) -> String {

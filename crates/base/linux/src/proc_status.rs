@@ -17,6 +17,8 @@ pub struct Allowed {
 /// The status of one process; each field is `None` where the file lacks it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
+    /// Its effective user (`Uid`).
+    pub user: Option<u32>,
     /// The CPUs and memory nodes that it may use.
     pub allowed: Option<Allowed>,
     /// Bytes of its page tables (`VmPTE`); a kernel thread has none.
@@ -32,14 +34,15 @@ pub struct Status {
 /// When the process is gone, or the file lacks one of the two lines.
 pub fn user(root: &Root, pid: u32) -> Result<(u32, u32), Error> {
     let file = root.read_lossy(&format!("proc/{pid}/status"))?;
-    // Uid:\t102\t102\t102\t102: real, effective, saved, of file systems.
-    let effective = |label: &str| {
-        let mut lines = file.lines();
-        let line = lines.find_map(|(_, line)| line.strip_prefix(label));
-        let id = line.and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok());
-        id.ok_or_else(|| file.ended(format!("a line {label}")))
-    };
-    Ok((effective("Uid:")?, effective("Gid:")?))
+    let id = |label| effective(&file, label).ok_or_else(|| file.ended(format!("a line {label}")));
+    Ok((id("Uid:")?, id("Gid:")?))
+}
+
+/// `Uid:\t102\t102\t102\t102`: real, effective, saved, of file systems.
+fn effective(file: &TextFile, label: &str) -> Option<u32> {
+    let mut lines = file.lines();
+    let line = lines.find_map(|(_, line)| line.strip_prefix(label))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Reads the status of process `pid`.
@@ -56,6 +59,7 @@ pub fn read(root: &Root, pid: u32) -> Result<Status, Error> {
         size.transpose()
     };
     Ok(Status {
+        user: effective(&file, "Uid:"),
         allowed: parse(&file).ok(),
         page_table_bytes: size_of("VmPTE:")?,
         huge_bytes: size_of("HugetlbPages:")?,

@@ -243,7 +243,7 @@ impl Root {
     }
 
     /// The content, truncated to `bytes_max` bytes plus one.
-    fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
         let (opened, end) = match self.open_of_capture(path) {
             Some((file, bytes)) => (Ok(Some(file)), End::After(bytes)),
             None if self.is_of_the_kernel(path) => {

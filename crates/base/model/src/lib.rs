@@ -40,6 +40,7 @@ mod recording;
 mod residency;
 mod run;
 mod server_kind;
+mod server_session;
 mod server_settings;
 mod session_load;
 mod shell_line;
@@ -122,6 +123,7 @@ pub use run::{
     UpdateFigures,
 };
 pub use server_kind::{ServerFacts, ServerKind};
+pub use server_session::ServerSession;
 pub use server_settings::ServerSettings;
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
 pub use shell_line::{ShellArgument, ShellLine};

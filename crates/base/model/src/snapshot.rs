@@ -106,6 +106,19 @@ pub struct ProcessSnapshot {
     pub start_ticks: u64,
     /// `comm`, at most 15 bytes.
     pub name: String,
+    /// Its parent; `None` where it has none that is seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
+    /// Its effective user: the name, or the id where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The start of its command line, or of the title that a server gave itself, such as
+    /// `postgres: walwriter`. Only for who watches: it may hold secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Path of its cgroup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<String>,
     /// Number of threads.
     pub threads: u32,
     /// CPU seconds of all its threads since its start.
@@ -152,6 +165,8 @@ pub enum MemorySource {
     NumaMaps,
     /// The full look of `numalab inspect`: exact where the kernel shows frames.
     Inspect,
+    /// Resident memory of a machine with one node, where else could it be.
+    OnlyNode,
 }
 
 /// A database instance at one moment.

@@ -63,6 +63,14 @@ pub struct ProcessChange {
     pub cpus_used: Option<f64>,
 }
 
+impl NodeChange {
+    /// Of the pages intended for this node, the share that was allocated elsewhere; `None` where
+    /// none was allocated.
+    pub fn share_elsewhere(&self) -> Option<f64> {
+        share(self.foreign_per_s?, self.hit_per_s?)
+    }
+}
+
 impl Change {
     /// The change from one snapshot to a later one.
     pub fn between(before: &Snapshot, after: &Snapshot) -> Change {
@@ -112,6 +120,12 @@ impl Change {
             .binary_search_by_key(&pid, |process| process.pid);
         at.ok().map(|at| &self.processes[at])
     }
+}
+
+/// Returns the share of one part of two.
+pub(crate) fn share(part: f64, rest: f64) -> Option<f64> {
+    let share = part / (part + rest);
+    share.is_finite().then(|| share.clamp(0.0, 1.0))
 }
 
 struct Rates {

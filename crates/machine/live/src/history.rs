@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use model::Snapshot;
 
+use crate::levels::{Growths, Levels};
 use crate::{Change, Forecast, Lowest};
 
 /// Ten minutes: long enough for the slope of a load, short enough that an earlier load is
@@ -23,6 +24,7 @@ const PROCESSES_EVERY_S: f64 = 300.0;
 pub struct History {
     snapshots: VecDeque<Snapshot>,
     lowest: Lowest,
+    levels: Levels,
 }
 
 impl History {
@@ -35,6 +37,7 @@ impl History {
         {
             *self = History::default();
         }
+        self.levels.push(&snapshot);
         let oldest = snapshot.uptime_s - SECONDS_MAX;
         self.snapshots.push_back(snapshot);
         while let Some(first) = self.snapshots.front()
@@ -78,6 +81,12 @@ impl History {
         let mut newest = self.snapshots.iter().rev();
         let after = newest.next()?;
         Some(Change::between(newest.next()?, after))
+    }
+
+    /// How fast what is in the last snapshot grows.
+    pub fn growths(&self) -> Growths {
+        let latest = self.latest();
+        latest.map_or_else(Growths::default, |latest| self.levels.growths(latest))
     }
 
     /// What runs out first ([`Forecast::of`]).

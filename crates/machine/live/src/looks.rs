@@ -14,6 +14,9 @@ const SHARE_OF_CORE: f64 = 0.003;
 /// The account never holds more: after an idle hour there is no burst.
 const SECONDS_MAX: f64 = 0.2;
 
+/// What it holds at first: looks at what is on the screen, so that a reader need not wait.
+const SAVED_AT_START_S: f64 = 0.02;
+
 /// A process of the machine that would cost more is not looked at; one of the target is, when the
 /// account has it.
 const LOOK_SECONDS_MAX: f64 = 0.05;
@@ -28,8 +31,10 @@ const SECONDS_MIN: f64 = 100e-6;
 /// Shared objects of one process that are told apart; the others count as one.
 const OBJECTS_MAX: usize = 256;
 
-/// How much more urgent the memory of a database is than that of other processes.
+/// How much more urgent the memory of a database, or of what a reader sees, is than that of other
+/// processes.
 const DATABASE_URGENCY: f64 = 10.0;
+const VISIBLE_URGENCY: f64 = 100.0;
 
 /// Seconds after which a look does not become more urgent: that of a process that was never looked
 /// at.
@@ -42,19 +47,21 @@ pub(crate) struct Candidate {
     pub pid: u32,
     /// Its resident memory.
     pub resident: u64,
+    /// Whether a reader sees it.
+    pub is_visible: bool,
     /// How urgent it is; the largest comes first.
     pub urgency: f64,
 }
 
 /// How urgent it is to look at a process, given the age of the last look.
-pub(crate) fn urgency(age_s: Option<f64>, is_of_database: bool) -> f64 {
+pub(crate) fn urgency(age_s: Option<f64>, is_visible: bool, is_of_database: bool) -> f64 {
     let age_s = age_s.map_or(URGENT_AFTER_S, |age_s| age_s.min(URGENT_AFTER_S));
-    age_s
-        * if is_of_database {
-            DATABASE_URGENCY
-        } else {
-            1.0
-        }
+    let times = match (is_visible, is_of_database) {
+        (true, _) => VISIBLE_URGENCY,
+        (false, true) => DATABASE_URGENCY,
+        (false, false) => 1.0,
+    };
+    age_s * times
 }
 
 /// What one look found.
@@ -92,7 +99,7 @@ pub(crate) struct Looks {
 impl Default for Looks {
     fn default() -> Self {
         Self {
-            saved_s: 0.005,
+            saved_s: SAVED_AT_START_S,
             seconds_per_byte: SECONDS_PER_BYTE,
         }
     }
@@ -124,10 +131,9 @@ impl Looks {
         self.cost_s(resident_bytes) <= self.saved_s
     }
 
-    /// Whether a look costs no more than half of what these seconds earned, so that saving goes on.
-    pub(crate) fn can_spare(&self, resident_bytes: u64, seconds: f64) -> bool {
-        let earned_s = seconds.max(0.0) * SHARE_OF_CORE;
-        self.can_pay(resident_bytes) && self.cost_s(resident_bytes) <= earned_s / 2.0
+    /// What looks may cost while something is saved for: half of what these seconds earned.
+    pub(crate) fn spare_s(&self, seconds: f64) -> f64 {
+        seconds.max(0.0) * SHARE_OF_CORE / 2.0
     }
 
     /// Looks at a process and pays; `None` when it may not be seen, has ended, or its file is
@@ -226,8 +232,11 @@ mod tests {
 
     #[test]
     fn databases_are_more_urgent_but_nobody_waits_forever() {
-        assert!(urgency(None, true) > urgency(None, false));
-        assert!(urgency(Some(30.0), true) < urgency(None, false));
-        assert!(urgency(Some(90.0), true) > urgency(None, false));
+        let of = |age_s, is_of_database| urgency(age_s, false, is_of_database);
+        assert!(of(None, true) > of(None, false));
+        assert!(of(Some(30.0), true) < of(None, false));
+        assert!(of(Some(90.0), true) > of(None, false));
+        assert!(urgency(None, true, false) > of(None, true));
+        assert!(urgency(Some(5.0), true, true) < of(None, false));
     }
 }

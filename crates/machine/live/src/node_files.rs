@@ -29,6 +29,14 @@ impl NodeFiles {
         })
     }
 
+    /// The only node, if there is one.
+    pub(crate) fn only(&self) -> Option<NodeId> {
+        match self.nodes[..] {
+            [(id, _)] => Some(id),
+            _ => None,
+        }
+    }
+
     /// Looks again when nodes or CPUs came or went.
     fn refresh(&mut self, root: &Root, busy_s: &BTreeMap<CpuId, f64>) -> Result<(), Error> {
         let is_same = self.cpus.iter().eq(busy_s.keys());

@@ -13,10 +13,13 @@ use residency::instances::{Target, find};
 use crate::control_groups::{self, ControlGroups};
 use crate::held::{Held, statuses};
 use crate::instances::{Found, databases, members};
-use crate::looks::{Candidate, Looks, together, urgency};
+use crate::looks::{Looks, together};
 use crate::machine_files::{counters, pressure};
 use crate::node_files::NodeFiles;
-use crate::{Error, opened};
+use crate::users::Users;
+use crate::{Attention, Error, opened};
+
+mod looking;
 
 /// Databases are looked for so often.
 const SECONDS_PER_SEARCH: f64 = 15.0;
@@ -45,7 +48,9 @@ pub struct Sampler {
     instances: Vec<Found>,
     control_groups: ControlGroups,
     looks: Looks,
-    opened: Option<OpenedSubject>,
+    attention: Attention,
+    /// `None` where commands and users are not read.
+    users: Option<Users>,
     snapshots: u64,
     last_search_s: Option<f64>,
     last_uptime_s: Option<f64>,
@@ -78,7 +83,8 @@ impl Sampler {
             instances: Vec::new(),
             control_groups: ControlGroups::default(),
             looks: Looks::default(),
-            opened: None,
+            attention: Attention::default(),
+            users: None,
             snapshots: 0,
             last_search_s: None,
             last_uptime_s: None,
@@ -87,9 +93,17 @@ impl Sampler {
         })
     }
 
-    /// From now on, snapshots have the threads and segments of this process or instance, too.
-    pub fn open(&mut self, subject: Option<OpenedSubject>) {
-        self.opened = subject;
+    /// From now on, snapshots have users, commands and cgroups of processes, too: for a reader on
+    /// this machine, since a command line may hold secrets.
+    pub fn read_commands(&mut self) {
+        self.users = Some(Users::read(&self.root));
+    }
+
+    /// What a reader looks at from now on. Whether something else is open than before.
+    pub fn attend(&mut self, attention: &Attention) -> bool {
+        let is_new = attention.opened != self.attention.opened;
+        self.attention.clone_from(attention);
+        is_new
     }
 
     /// Whether the process that is the target has ended. Other targets may start again.
@@ -141,11 +155,14 @@ impl Sampler {
         let of_databases = instances.iter().flat_map(|(_, pids)| pids).copied();
         let of_databases: BTreeSet<u32> = of_databases.collect();
         let snapshots = self.snapshots;
-        statuses(&self.root, &mut self.held, &shown, &of_databases, snapshots);
+        let has_commands = self.users.is_some();
+        let first = (&self.attention.visible, &of_databases);
+        let held = &mut self.held;
+        statuses(&self.root, held, &shown, first, (snapshots, has_commands));
         self.look(uptime_s, &running, (&shown, &of_databases), &mut gaps);
         let processes = shown
             .iter()
-            .filter_map(|pid| Some(self.process(*pid, running.get(pid)?)));
+            .filter_map(|pid| Some(self.process(*pid, running.get(pid)?, uptime_s)));
         let processes = processes.collect();
         self.control_groups.read(&self.root, uptime_s);
         let opened = self.opened(&instances);
@@ -214,8 +231,11 @@ impl Sampler {
         Ok(running)
     }
 
-    /// Looks for the databases, or for the processes of the target.
+    /// Looks for the databases, or for the processes of the target, and for new users.
     fn search(&mut self, running: &BTreeMap<u32, Activity>, gaps: &mut Vec<String>) {
+        if self.users.is_some() {
+            self.read_commands();
+        }
         self.instances = match &self.scope {
             Scope::Machine => databases(&self.root, running),
             Scope::Target(target) => match find(&self.root, target) {
@@ -243,97 +263,9 @@ impl Sampler {
         pages.checked_mul(process::page_bytes())?.checked_add(huge)
     }
 
-    /// Looks at the memory of one process, if the account of looks allows.
-    fn look(
-        &mut self,
-        uptime_s: f64,
-        running: &BTreeMap<u32, Activity>,
-        (shown, of_databases): (&BTreeSet<u32>, &BTreeSet<u32>),
-        gaps: &mut Vec<String>,
-    ) {
-        let is_target = matches!(self.scope, Scope::Target(_));
-        // How many, and the first.
-        let (mut too_large, mut closed) = ((0_u32, 0_u32), (0_u32, 0_u32));
-        let count = |all: &mut (u32, u32), pid: u32| {
-            *all = (all.0 + 1, if all.0 == 0 { pid } else { all.1 });
-        };
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for pid in shown {
-            let (Some(activity), Some(held)) = (running.get(pid), self.held.get(pid)) else {
-                continue;
-            };
-            // One whose size is not known yet may be huge.
-            let resident = self.resident(*pid, activity);
-            match resident {
-                _ if held.is_closed => count(&mut closed, *pid),
-                Some(bytes) if !self.looks.is_small_enough(bytes, is_target) => {
-                    count(&mut too_large, *pid);
-                }
-                Some(resident) => candidates.push(Candidate {
-                    pid: *pid,
-                    resident,
-                    urgency: urgency(
-                        held.looked.as_ref().map(|(at, _)| uptime_s - at),
-                        of_databases.contains(pid),
-                    ),
-                }),
-                None => {}
-            }
-        }
-        let opened = self.opened_to_look_at(uptime_s, running);
-        let passed = self.last_uptime_s.map_or(0.0, |last| uptime_s - last);
-        candidates.sort_by(|a, b| b.urgency.total_cmp(&a.urgency));
-        // While the most urgent is saved for, others are looked at that cost little.
-        let most_urgent = candidates.first();
-        let most_s = most_urgent.map_or(0.0, |it| self.looks.cost_s(it.resident));
-        self.looks.earn(passed, most_s);
-        let may = |(at, it): &(usize, &Candidate)| {
-            let is_first = *at == 0 && self.looks.can_pay(it.resident);
-            is_first || self.looks.can_spare(it.resident, passed)
-        };
-        let next = candidates.iter().enumerate().find(may);
-        let next = next.map(|(_, it)| (it.resident, it.pid));
-        // What is open is looked at even on credit.
-        if let Some((resident, pid)) = opened.or(next) {
-            let looked = self.looks.look(&self.root, pid, resident);
-            if let Some(held) = self.held.get_mut(&pid) {
-                held.is_closed = looked.is_none();
-                held.looked = looked.map(|looked| (uptime_s, looked));
-            }
-        }
-        let of = |(count, first): (u32, u32)| match count {
-            1 => format!("memory by node of process {first} unknown"),
-            _ => format!("memory by node of {count} processes unknown, first {first}"),
-        };
-        if too_large.0 > 0 {
-            let why = "too large to walk while watching";
-            gaps.push(format!("{}: {why}", of(too_large)));
-        }
-        if closed.0 > 0 {
-            let why = "numa_maps cannot be read (of other users only with CAP_SYS_PTRACE)";
-            gaps.push(format!("{}: {why}", of(closed)));
-        }
-    }
-
-    /// The opened process, if its memory is due to be looked at, with its size.
-    fn opened_to_look_at(
-        &self,
-        uptime_s: f64,
-        running: &BTreeMap<u32, Activity>,
-    ) -> Option<(u64, u32)> {
-        let Some(OpenedSubject::Process(pid)) = self.opened else {
-            return None;
-        };
-        let (activity, held) = (running.get(&pid)?, self.held.get(&pid)?);
-        let resident = self.resident(pid, activity).unwrap_or(0);
-        let looked_at = held.looked.as_ref().map(|(at, _)| *at);
-        let is_due = opened::is_due(looked_at, uptime_s) && !held.is_closed;
-        (is_due && self.looks.is_small_enough(resident, true)).then_some((resident, pid))
-    }
-
     /// Threads and segments of what is open.
     fn opened(&mut self, instances: &[(String, Vec<u32>)]) -> Option<model::OpenedSnapshot> {
-        let subject = self.opened.clone()?;
+        let subject = self.attention.opened.clone()?;
         let pids: &[u32] = match &subject {
             OpenedSubject::Process(pid) => &[*pid],
             OpenedSubject::Instance(name) => instances
@@ -347,27 +279,45 @@ impl Sampler {
         Some(opened::snapshot(&self.root, reader, &subject, looked))
     }
 
-    fn process(&self, pid: u32, activity: &Activity) -> ProcessSnapshot {
+    fn process(&self, pid: u32, activity: &Activity, uptime_s: f64) -> ProcessSnapshot {
         let held = self.held.get(&pid);
         let looked = held.and_then(|held| held.looked.as_ref());
+        let looked = looked.map(|(looked_at_s, looked)| MemorySnapshot {
+            bytes_by_node: looked.all(),
+            source: MemorySource::NumaMaps,
+            processes: 1,
+            complete: true,
+            looked_at_s: *looked_at_s,
+        });
+        let resident_bytes = self.resident(pid, activity);
+        let user = self.users.as_ref().zip(held.and_then(|held| held.user));
         ProcessSnapshot {
             pid,
             start_ticks: activity.start_ticks,
             name: activity.name.clone(),
+            parent: Some(activity.parent).filter(|parent| *parent > 0),
+            user: user.map(|(users, id)| users.name(id)),
+            command: held.and_then(|held| held.command.clone()),
+            control_group: held.and_then(|held| held.control_group.clone()),
             threads: activity.threads,
             cpu_s: activity.cpu_s,
             last_cpu: activity.last_cpu,
             cpus_allowed: held.and_then(|held| held.cpus_allowed.clone()),
             memory_nodes_allowed: held.and_then(|held| held.memory_nodes_allowed.clone()),
-            resident_bytes: self.resident(pid, activity),
-            memory: looked.map(|(looked_at_s, looked)| MemorySnapshot {
-                bytes_by_node: looked.all(),
-                source: MemorySource::NumaMaps,
-                processes: 1,
-                complete: true,
-                looked_at_s: *looked_at_s,
-            }),
+            memory: self.on_only_node(resident_bytes, uptime_s).or(looked),
+            resident_bytes,
         }
+    }
+
+    /// On a machine with one node, resident memory is there, and nobody has to look.
+    fn on_only_node(&self, resident_bytes: Option<u64>, uptime_s: f64) -> Option<MemorySnapshot> {
+        Some(MemorySnapshot {
+            bytes_by_node: [(self.nodes.only()?, resident_bytes?)].into(),
+            source: MemorySource::OnlyNode,
+            processes: 1,
+            complete: true,
+            looked_at_s: uptime_s,
+        })
     }
 
     fn instance_snapshots(&self, instances: Vec<(String, Vec<u32>)>) -> Vec<InstanceSnapshot> {

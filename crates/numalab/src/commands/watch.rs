@@ -74,7 +74,8 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<(), Failure> {
     let target = arguments.target.as_deref().map(named).transpose()?;
     let scope = target.clone().map_or(Scope::Machine, Scope::Target);
     linux::process::raise_open_files();
-    let sampler = Sampler::new(Root::live(), scope)?;
+    let mut sampler = Sampler::new(Root::live(), scope)?;
+    sampler.read_commands();
     let shown = Shown {
         target: target.as_ref().map(Target::to_string),
         is_process: matches!(target, Some(Target::Process(_))),

@@ -78,6 +78,10 @@ pub(crate) fn text(sampling: Sampling, cancel: &Cancel) -> Result<(), Failure> {
         }
     }
     drop(sampling);
-    let text = watch::plain_text(taken.into_iter(), output::text_options().width);
+    let text = watch::plain_text(
+        taken.into_iter(),
+        output::text_options().width,
+        output::is_ascii(),
+    );
     text.map_or(Ok(()), |text| output::data(&text))
 }

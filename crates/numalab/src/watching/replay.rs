@@ -4,11 +4,12 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use live::perfetto;
+use experiment::Cancel;
 use live::recording::{Reader, RecordingError};
+use live::{Events, perfetto};
 use model::exit::ExitCode;
 use model::{Snapshot, counted};
-use watch::{Input, Options, Request, Screen, View};
+use watch::{Input, Options, Recorded, Request, Screen, View};
 
 use super::screen;
 use crate::failure::Failure;
@@ -65,7 +66,9 @@ pub(crate) fn last(file: &Path, json: bool) -> Result<(), Failure> {
         return last.map_or(Ok(()), |last| output::json(&SnapshotDocument::of(&last)));
     }
     let width = output::text_options().width;
-    let text = with_snapshots(file, |snapshots| watch::plain_text(snapshots, width))?;
+    let text = with_snapshots(file, |snapshots| {
+        watch::plain_text(snapshots, width, output::is_ascii())
+    })?;
     match text {
         Some(text) => output::data(&text),
         None => {
@@ -112,7 +115,7 @@ fn with_snapshots<T>(
 
 /// Shows a recording in its own time, or as fast as the user wants.
 pub(crate) fn on_screen(file: &Path) -> Result<(), Failure> {
-    let count = with_snapshots(file, |snapshots| snapshots.count())?;
+    let recorded = with_snapshots(file, |snapshots| recorded(snapshots))?;
     let reader = open(file)?;
     let target = reader.header().target.clone();
     let screen = screen::take().map_err(|error| {
@@ -122,33 +125,46 @@ pub(crate) fn on_screen(file: &Path) -> Result<(), Failure> {
     let mut replay = Replay {
         view: View::new(Options {
             target: Some(target).filter(|it| it != "machine"),
-            has_colours: screen::has_colours(),
-            replay_of: Some(count),
+            replay: Some(recorded),
+            ..screen::options()
         }),
         screen,
+        file,
         reader,
+        read: 0,
         next: None,
         shown: None,
     };
-    replay.show();
-    Ok(())
+    replay.show()
 }
 
-struct Replay {
+/// Returns when the snapshots were taken, and what happened.
+fn recorded(snapshots: &mut dyn Iterator<Item = Snapshot>) -> Recorded {
+    let (mut recorded, mut events) = (Recorded::default(), Events::default());
+    for (index, snapshot) in snapshots.enumerate() {
+        let happened = events.of(&snapshot).into_iter();
+        recorded.events.extend(happened.map(|it| (index, it)));
+        recorded.taken_at_s.push(snapshot.taken_at_s);
+    }
+    recorded
+}
+
+struct Replay<'f> {
     view: View,
     screen: Screen,
+    file: &'f Path,
     reader: Reader<File>,
+    /// Snapshots that the view has.
+    read: usize,
     /// The next snapshot, read in advance.
     next: Option<Snapshot>,
     /// When the last one was shown, and its time.
     shown: Option<(Instant, f64)>,
 }
 
-impl Replay {
-    fn show(&mut self) {
-        let Ok(cancel) = interrupt::cancel_and_end_on_signals(watch::give_keys_back) else {
-            return;
-        };
+impl Replay<'_> {
+    fn show(&mut self) -> Result<(), Failure> {
+        let cancel = interrupt::cancel_and_end_on_signals(watch::give_keys_back)?;
         if let Ok(size) = self.screen.size() {
             self.view.update(size);
         }
@@ -158,17 +174,20 @@ impl Replay {
         while !cancel.is_cancelled() && self.screen.draw(&self.view).is_ok() {
             let wait = self.wait().min(KEYS_WITHIN);
             let Ok(input) = self.screen.input(wait) else {
-                return;
+                return Ok(());
             };
             match input.map(|input| self.view.update(input)) {
-                Some(Request::Quit) => return,
+                Some(Request::Quit) => return Ok(()),
                 Some(Request::Step) => self.step(),
-                Some(Request::Nothing) | None => {}
+                Some(Request::Seek(index)) => self.seek(index, &cancel)?,
+                Some(Request::Copy(text)) if self.screen.copy(&text).is_err() => return Ok(()),
+                Some(Request::Copy(_) | Request::Run(_) | Request::Nothing) | None => {}
             }
             if !self.view.is_paused() && self.wait().is_zero() {
                 self.step();
             }
         }
+        Ok(())
     }
 
     /// The time until the next snapshot is due.
@@ -181,14 +200,41 @@ impl Replay {
         (at + gap).saturating_duration_since(Instant::now())
     }
 
-    /// Shows the next snapshot.
+    /// Shows the next snapshot: one that was shown before, or else one of the file.
     fn step(&mut self) {
+        match self.view.step_forward() {
+            true => self.shown = self.shown.map(|(_, uptime_s)| (Instant::now(), uptime_s)),
+            false => self.give(Input::Snapshot),
+        }
+    }
+
+    /// Gives the next snapshot of the file to the view, and reads the one after it.
+    fn give(&mut self, input: fn(Box<Snapshot>) -> Input) {
         let Some(snapshot) = self.next.take() else {
             return;
         };
         self.shown = Some((Instant::now(), snapshot.uptime_s));
-        self.view.update(Input::Snapshot(Box::new(snapshot)));
+        self.view.update(input(Box::new(snapshot)));
+        self.read += 1;
         self.read();
+    }
+
+    /// Shows the snapshot with this index. A recording is compressed as a whole: what lies behind
+    /// is found only from its beginning.
+    fn seek(&mut self, index: usize, cancel: &Cancel) -> Result<(), Failure> {
+        if index < self.read {
+            self.reader = open(self.file)?;
+            self.read = 0;
+            self.view.update(Input::Rewound);
+            self.read();
+        }
+        while self.read <= index && self.next.is_some() && !cancel.is_cancelled() {
+            self.give(match self.read + View::KEPT_BEFORE < index {
+                true => Input::Passed,
+                false => Input::Snapshot,
+            });
+        }
+        Ok(())
     }
 
     /// Reads the next snapshot; the view is told when there is none.

@@ -4,9 +4,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use live::Sampler;
+use live::{Attention, Sampler};
+use model::Snapshot;
 use model::exit::ExitCode;
-use model::{OpenedSubject, Snapshot};
 
 use crate::databases::looks::DatabaseLooks;
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ pub(crate) struct Sample {
 #[derive(Debug)]
 pub(crate) struct Sampling {
     samples: Receiver<Result<Sample, live::Error>>,
-    opened: Sender<Option<OpenedSubject>>,
+    attention: Sender<Attention>,
 }
 
 impl Sampling {
@@ -45,7 +45,7 @@ impl Sampling {
     ) -> Result<Self, Failure> {
         // Whoever does not read, while stopped with Ctrl-Z for example, finds one snapshot.
         let (samples, receiver) = sync_channel(1);
-        let (opened, orders) = channel();
+        let (attention, orders) = channel();
         let thread = Builder::new().name("snapshots".to_owned());
         let started = thread.spawn(move || {
             take_all((sampler, databases), pace, &samples, &orders);
@@ -55,14 +55,15 @@ impl Sampling {
         })?;
         Ok(Self {
             samples: receiver,
-            opened,
+            attention,
         })
     }
 
-    /// Makes the next snapshots, of which the first comes at once, have more of this subject.
-    pub(crate) fn open(&self, subject: Option<OpenedSubject>) {
+    /// Says what a reader looks at; if something else is open than before, the next snapshot comes
+    /// at once.
+    pub(crate) fn attend(&self, attention: Attention) {
         // The thread has ended: there are no next snapshots.
-        let _ = self.opened.send(subject);
+        let _ = self.attention.send(attention);
     }
 
     /// Waits at most so long for the next snapshot. `Ok(None)` when none came in time.
@@ -82,7 +83,7 @@ fn take_all(
     (mut sampler, mut databases): (Sampler, DatabaseLooks),
     pace: Pace,
     samples: &SyncSender<Result<Sample, live::Error>>,
-    orders: &Receiver<Option<OpenedSubject>>,
+    orders: &Receiver<Attention>,
 ) {
     let interval = Duration::from_secs_f64(pace.interval_s);
     let mut due = Instant::now();
@@ -106,10 +107,12 @@ fn take_all(
         while due <= Instant::now() {
             due += interval;
         }
-        match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
-            Ok(subject) => sampler.open(subject),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+        while let Some(wait) = due.checked_duration_since(Instant::now()) {
+            match orders.recv_timeout(wait) {
+                Ok(attention) if sampler.attend(&attention) => break,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use experiment::Cancel;
-use model::OpenedSubject;
+use live::Attention;
 use watch::{Input, Options, Request, Screen, View};
 
-use super::{RecordingFile, Sampling, Shown};
+use super::{Questions, RecordingFile, Sampling, Sessions, Shown};
 use crate::failure::Failure;
+use crate::output;
 
 /// How long a key is waited for before the next snapshot is looked for.
 const KEYS_WITHIN: Duration = Duration::from_millis(100);
@@ -17,9 +18,15 @@ pub(crate) fn take() -> Result<Screen, watch::Error> {
     Screen::take(&std::env::var("TERM").unwrap_or_default())
 }
 
-/// Whether the user wants colours (no-color.org).
-pub(crate) fn has_colours() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+/// How the terminal shows the view: without colours for who wants none (no-color.org), in ASCII
+/// where the locale has no UTF-8.
+pub(crate) fn options() -> Options {
+    let no_colours = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Options {
+        has_colours: !no_colours,
+        is_ascii: output::is_ascii(),
+        ..Options::default()
+    }
 }
 
 /// Shows snapshots until the user has enough, a signal comes, or the terminal is gone.
@@ -33,10 +40,11 @@ pub(crate) fn show(
     let mut watched = Watched {
         view: View::new(Options {
             target: shown.target.clone(),
-            has_colours: has_colours(),
-            replay_of: None,
+            ..options()
         }),
-        opened: None,
+        questions: Questions::new(),
+        sessions: Sessions::default(),
+        attention: Attention::default(),
         sampling: Some(sampling),
         screen,
     };
@@ -49,9 +57,12 @@ pub(crate) fn show(
 
 struct Watched {
     view: View,
-    opened: Option<OpenedSubject>,
+    /// What the sampler was told.
+    attention: Attention,
     /// `None` after the last snapshot.
     sampling: Option<Sampling>,
+    questions: Questions,
+    sessions: Sessions,
     screen: Screen,
 }
 
@@ -72,16 +83,22 @@ impl Watched {
             if is_old && self.screen.draw(&self.view).is_err() {
                 return Ok(());
             }
+            if is_old {
+                self.attend();
+            }
             let Ok(input) = self.screen.input(KEYS_WITHIN) else {
                 return Ok(());
             };
-            is_old = input.is_some();
-            if let Some(input) = input
-                && self.view.update(input) == Request::Quit
-            {
-                return Ok(());
+            let said = self.said();
+            is_old = input.is_some() || !said.is_empty();
+            for input in input.into_iter().chain(said) {
+                match self.view.update(input) {
+                    Request::Quit => return Ok(()),
+                    Request::Run(arguments) => self.questions.ask(arguments),
+                    Request::Copy(text) if self.screen.copy(&text).is_err() => return Ok(()),
+                    Request::Copy(_) | Request::Nothing | Request::Step | Request::Seek(_) => {}
+                }
             }
-            self.open();
         }
         Ok(())
     }
@@ -120,14 +137,22 @@ impl Watched {
         Ok(is_new)
     }
 
-    /// Asks for more of what the user has opened.
-    fn open(&mut self) {
-        let opened = self.view.opened();
-        if opened != self.opened {
+    /// What commands and servers have said.
+    fn said(&mut self) -> Vec<Input> {
+        let answer = self.questions.answer().map(Input::Said);
+        let sessions = self.sessions.of(self.attention.opened.as_ref());
+        let sessions = sessions.map(|(name, sessions)| Input::Sessions(name, sessions));
+        answer.into_iter().chain(sessions).collect()
+    }
+
+    /// Says what the user looks at.
+    fn attend(&mut self) {
+        let attention = self.view.attention();
+        if attention != self.attention {
             if let Some(sampling) = &self.sampling {
-                sampling.open(opened.clone());
+                sampling.attend(attention.clone());
             }
-            self.opened = opened;
+            self.attention = attention;
         }
     }
 }

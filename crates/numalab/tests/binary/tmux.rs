@@ -34,7 +34,8 @@ impl Tmux {
             not_run(test, Need::Package, "it needs tmux");
             return None;
         }
-        let configuration = laboratory.file("tmux.conf", "set -g status off\n");
+        let configuration =
+            laboratory.file("tmux.conf", "set -g status off\nset -g set-clipboard on\n");
         // A server that was told to end may still be there.
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let socket = laboratory.state().with_file_name(format!("tmux-{number}"));
@@ -73,6 +74,20 @@ impl Tmux {
         self.run(&[&["send-keys", "--"], keys].concat());
     }
 
+    /// Presses and releases the first button of a mouse, at this column and line from 0 (xterm,
+    /// "SGR (1006)").
+    #[track_caller]
+    pub(crate) fn click(&self, x: u16, y: u16) {
+        let (x, y) = (x + 1, y + 1);
+        let sequences = format!("\u{1b}[<0;{x};{y}M\u{1b}[<0;{x};{y}m");
+        self.run(&["send-keys", "-l", "--", &sequences]);
+    }
+
+    /// Returns what a program has asked the terminal to copy.
+    pub(crate) fn copied(&self) -> String {
+        self.run(&["show-buffer"])
+    }
+
     /// Changes the size of the window.
     pub(crate) fn resize(&self, (columns, lines): (u16, u16)) {
         let (columns, lines) = (columns.to_string(), lines.to_string());
@@ -89,11 +104,12 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-e"])
     }
 
-    /// Whether a program has taken the whole window, and hidden the cursor.
+    /// Whether a program has taken the whole window and the mouse, and hidden the cursor.
     pub(crate) fn is_taken(&self) -> bool {
-        let flags = self.run(&["display", "-p", "#{alternate_on}#{cursor_flag}"]);
-        let is_taken = flags.trim() == "10";
-        assert!(is_taken || flags.trim() == "01", "{flags}");
+        let flags = "#{alternate_on}#{mouse_any_flag}#{cursor_flag}";
+        let flags = self.run(&["display", "-p", flags]);
+        let is_taken = flags.trim() == "110";
+        assert!(is_taken || flags.trim() == "001", "{flags}");
         is_taken
     }
 

@@ -8,12 +8,14 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::laboratory::Laboratory;
 use crate::patience::until;
+use crate::postgres_server::{Server, installed};
 use crate::processes::Role;
 use crate::running::Running;
 use crate::tmux::Tmux;
 
 const LARGE: (u16, u16) = (80, 24);
 const SMALL: (u16, u16) = (40, 12);
+const WIDE: (u16, u16) = (120, 40);
 
 /// Returns the lines between the first and the last.
 fn body(screen: &str) -> Vec<&str> {
@@ -116,6 +118,136 @@ fn a_replay_shows_the_screens_that_were_live() {
     found(&processes);
     tmux.press(&["Space", "+", "+", "+"]);
     tmux.shows("ENDED | replay");
+}
+
+#[test]
+fn a_replay_goes_back_to_a_time_and_to_events() {
+    let laboratory = Laboratory::new();
+    let test = "a_replay_goes_back_to_a_time_and_to_events";
+    let file = laboratory.state().join("recording").display().to_string();
+    let target = Running::start(&["sleep", "600"]);
+    let (pid, words) = (target.pid(), ["--interval", "0.2", "--count", "12"]);
+    let words = [&["watch", &pid, "--record", &file], &words[..]].concat();
+    laboratory.run(&words).with_code(0);
+    let Some(tmux) = Tmux::start(&laboratory, test, LARGE, &["watch", "--replay", &file]) else {
+        return;
+    };
+    tmux.press(&["+", "+", "+", "+"]);
+    tmux.shows("ENDED | replay 12/12");
+    tmux.press(&["Left"]);
+    tmux.shows("PAUSED | replay 11/12");
+    tmux.press(&["Right"]);
+    tmux.shows("replay 12/12");
+    tmux.press(&["["]);
+    tmux.shows("no further event in this direction");
+    tmux.press(&["t", "-100", "Enter"]);
+    tmux.shows("replay 1/12");
+    tmux.press(&["t", "+999", "Enter"]);
+    let screen = tmux.shows("the recording ends at");
+    assert!(screen.contains("PAUSED | replay 12/12"), "{screen}");
+    tmux.press(&["q"]);
+    tmux.shows("ended with 0");
+}
+
+#[test]
+fn a_row_is_asked_by_a_command_that_can_be_copied() {
+    let laboratory = Laboratory::new();
+    let test = "a_row_is_asked_by_a_command_that_can_be_copied";
+    let target = Running::start(&["sleep", "600"]);
+    let pid = target.pid();
+    let Some(tmux) = Tmux::start(&laboratory, test, LARGE, &["watch"]) else {
+        return;
+    };
+    tmux.shows("NODE");
+    tmux.press(&["Tab", "/", &pid, "Enter"]);
+    tmux.shows(&format!("filter: {pid}"));
+    tmux.press(&["i"]);
+    tmux.shows(&format!("$ numalab inspect {pid}"));
+    tmux.shows("memory by node");
+    tmux.press(&["c"]);
+    let command = format!("numalab inspect {pid}");
+    tmux.shows(&format!("to copy: {command}"));
+    assert_eq!(tmux.copied(), command);
+    tmux.press(&["Escape", "p"]);
+    tmux.shows(&format!("$ numalab doctor {pid}"));
+    tmux.press(&["Escape", "Escape"]);
+    tmux.shows("processes by");
+    tmux.press(&["q"]);
+    tmux.shows("ended with 0");
+}
+
+#[test]
+fn a_mouse_sorts_and_opens_and_is_given_back() {
+    let laboratory = Laboratory::new();
+    let test = "a_mouse_sorts_and_opens_and_is_given_back";
+    let target = Running::start(&["sleep", "600"]);
+    let pid = target.pid();
+    let Some(tmux) = Tmux::start(&laboratory, test, LARGE, &["watch", &pid]) else {
+        return;
+    };
+    tmux.shows("NODE");
+    assert!(tmux.is_taken());
+    tmux.press(&["2"]);
+    tmux.shows("processes by CPUs");
+    tmux.click(3, 1);
+    tmux.shows("processes by process id");
+    tmux.click(3, 2);
+    tmux.shows(&format!("Process {pid}, sleep"));
+    tmux.press(&["q"]);
+    tmux.shows("ended with 0");
+    assert!(!tmux.is_taken());
+}
+
+#[test]
+fn a_locale_without_utf_8_gets_ascii() {
+    let mut laboratory = Laboratory::new();
+    let test = "a_locale_without_utf_8_gets_ascii";
+    laboratory.launch_behind(&["env", "LC_ALL=C"]);
+    let Some(tmux) = Tmux::start(&laboratory, test, LARGE, &["watch"]) else {
+        return;
+    };
+    tmux.shows("NODE");
+    tmux.press(&["2", "v"]);
+    let screen = tmux.shows("processes by");
+    assert!(screen.is_ascii() && screen.contains("`-"), "{screen}");
+}
+
+#[test]
+fn the_sessions_of_a_postgresql_are_those_that_it_tells() {
+    let test = "the_sessions_of_a_postgresql_are_those_that_it_tells";
+    let Some(bin) = installed(test) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let server = Server::start(&bin);
+    let Some(tmux) = Tmux::start(&laboratory, test, WIDE, &["watch", &server.target()]) else {
+        return;
+    };
+    tmux.shows("walwriter");
+    tmux.press(&["3", "Enter"]);
+    let user = if linux::process::is_root() {
+        "nobody"
+    } else {
+        ""
+    };
+    if !user.is_empty() {
+        tmux.shows("Sessions: unknown");
+        server.query(&format!("CREATE ROLE {user} LOGIN SUPERUSER"));
+    }
+    tmux.shows("No sessions.");
+    let url = server.url("postgres");
+    let sql = "SELECT pg_sleep(600) /* \u{1b}[2J */";
+    let psql = bin.join("psql").display().to_string();
+    let _session = Running::start(&[&psql, &url, "-c", sql]);
+    let screen = tmux.shows("SELECT pg_sleep(600)");
+    assert!(screen.contains("\\u{1b}[2J"), "{screen}");
+    let row = screen
+        .lines()
+        .find(|line| line.contains("pg_sleep"))
+        .unwrap();
+    for word in ["postgres", "psql", "active"] {
+        assert!(row.contains(word), "{word}: {screen}");
+    }
 }
 
 #[test]

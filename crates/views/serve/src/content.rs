@@ -1,11 +1,10 @@
 //! What the server shows: made by whoever starts it, since the server knows neither the store nor
 //! the pages of runs.
 
-use live::Change;
+use live::{Change, Minute};
 use model::{RunHeader, Snapshot};
 
 use crate::metrics::{Expected, Exporter, RunFigures};
-use crate::minute::NodeMinute;
 
 /// Maximum number of runs in the list of runs.
 pub const RUNS_MAX: usize = 1000;
@@ -17,8 +16,8 @@ pub struct Look {
     pub host: String,
     /// When it was taken, to the second, with the zone.
     pub taken: String,
-    /// The last minute of each node.
-    pub minute: Vec<NodeMinute>,
+    /// Its last minute.
+    pub minute: Minute,
     /// The machine.
     pub snapshot: Snapshot,
     /// Rates since the look before; `None` at the first.

@@ -3,7 +3,6 @@
 
 mod content;
 mod metrics;
-mod minute;
 mod pages;
 mod server;
 
@@ -12,5 +11,4 @@ pub use metrics::{
     CaseFigures, Expected, Exporter, Kind, Metric, Observed, RunFigures, metrics, metrics_text,
     table_markdown,
 };
-pub use minute::{NodeMinute, last_minute};
 pub use server::{Error, Limits, Server, Settings, TOKEN_MIN, Token, routes_markdown};

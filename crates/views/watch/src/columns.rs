@@ -87,6 +87,23 @@ impl Layout {
         self.row(|index| self.columns[index].title.to_owned())
     }
 
+    /// Returns the width of a column; 0 if it has gone.
+    pub(crate) fn width(&self, index: usize) -> usize {
+        let found = self.kept.iter().find(|(kept, _)| *kept == index);
+        found.map_or(0, |(_, width)| *width)
+    }
+
+    /// The index of the column at this place of a line; the space after a column belongs to it.
+    pub(crate) fn at(&self, x: usize) -> Option<usize> {
+        let mut end = 0;
+        let mut kept = self.kept.iter();
+        let found = kept.find(|(_, width)| {
+            end += width + 1;
+            x < end
+        });
+        found.map(|(index, _)| *index)
+    }
+
     /// Returns a row; `text` is asked only for the columns that are shown.
     pub(crate) fn row(&self, text: impl Fn(usize) -> String) -> String {
         let cells = self.kept.iter();
@@ -110,6 +127,13 @@ mod tests {
         let layout = Layout::new(&TABLE, width, &[(1, 100)]);
         let row = layout.row(|index| ["7", "postgres", "3 s"][index].to_owned());
         (layout.heading(), row)
+    }
+
+    #[test]
+    fn a_place_is_in_the_column_that_is_drawn_there() {
+        let layout = Layout::new(&TABLE, 13, &[(1, 100)]);
+        let found = [0, 3, 4, 13, 14].map(|x| layout.at(x));
+        assert_eq!(found, [Some(0), Some(0), Some(1), Some(1), None]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The screen of one process or instance: its memory by node, its CPUs, how fresh each figure is,
 //! and the command that shows more.
 
-use model::{CpuSet, MemorySource, NodeId, counted, cpu_words, node_words, shell_word};
+use model::{
+    CpuSet, MemorySource, NodeId, ServerSession, counted, cpu_words, node_words, shell_word,
+};
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
@@ -10,7 +12,8 @@ use crate::figures;
 use crate::machine_screen::Room;
 use crate::moment::Moment;
 use crate::opened_tables;
-use crate::process_table::{ProcessTable, bytes, threads};
+use crate::process_table::{ProcessTable, Style, bytes, threads};
+use crate::session_table;
 use crate::subjects::{Identity, Kind, Sort, Subject, sort};
 use crate::visible::{cut, wrapped};
 
@@ -30,7 +33,7 @@ const BAR_MAX: usize = 40;
 pub(crate) fn lines(
     moment: &Moment,
     subject: &Subject,
-    is_replay: bool,
+    (is_replay, sessions): (bool, Option<&Result<Vec<ServerSession>, String>>),
     room: Room,
 ) -> Vec<Line<'static>> {
     let text = |text: &str| wrapped(text, room.width).into_iter().map(Line::from);
@@ -41,6 +44,10 @@ pub(crate) fn lines(
         lines.extend(text(&fact));
     }
     lines.push(Line::default());
+    if let Some(sessions) = sessions {
+        lines.extend(session_table::lines(moment, subject, sessions, room));
+        lines.push(Line::default());
+    }
     if matches!(subject.identity, Identity::Instance(_)) {
         lines.extend(processes(moment, subject, room));
         lines.push(Line::default());
@@ -75,7 +82,7 @@ pub(crate) fn ended(width: usize) -> Vec<Line<'static>> {
 fn title(subject: &Subject) -> String {
     let threads = counted(threads(subject), "thread");
     match &subject.identity {
-        Identity::Process(pid, _) => format!("Process {pid}, {}: {threads}.", subject.name),
+        Identity::Process(pid, _) => format!("Process {pid}, {}: {threads}.", called(subject)),
         Identity::Instance(_) => {
             let processes = counted(subject.processes.len() as u64, "process");
             format!("Instance {}: {processes}, {threads}.", subject.name)
@@ -83,10 +90,36 @@ fn title(subject: &Subject) -> String {
     }
 }
 
+/// Returns the name of a process, with its role if that is another.
+fn called(subject: &Subject) -> String {
+    match subject.role == subject.name {
+        true => subject.name.to_owned(),
+        false => format!("{} ({})", subject.name, subject.role),
+    }
+}
+
+/// Returns who runs what, of a process.
+fn origin(subject: &Subject) -> Vec<String> {
+    let (Identity::Process(..), [process]) = (&subject.identity, &subject.processes[..]) else {
+        return Vec::new();
+    };
+    let parent = process.parent.map(|it| it.to_string());
+    let facts = [
+        ("User", process.user.clone()),
+        ("Parent", parent),
+        ("Cgroup", process.control_group.clone()),
+        ("Command", process.command.clone()),
+    ];
+    let known = facts.into_iter();
+    let known = known.filter_map(|(what, it)| Some(format!("{what}: {}", it?)));
+    known.collect()
+}
+
 /// Returns the sentences on the whole.
 fn facts(moment: &Moment, subject: &Subject) -> Vec<String> {
     let (cpus, memory) = (allowed_cpus(subject), allowed_nodes(subject));
-    vec![
+    let mut facts = origin(subject);
+    facts.extend([
         format!(
             "CPUs used: {}. Allowed: {}. {}",
             figures::cpus(subject.cpus),
@@ -94,8 +127,9 @@ fn facts(moment: &Moment, subject: &Subject) -> Vec<String> {
             last_ran(moment, subject)
         ),
         format!(
-            "Memory: {}. Allowed: {}.",
+            "Memory: {}, growing by {}/s. Allowed: {}.",
             bytes(subject),
+            figures::growth(subject.growth),
             node_words(memory)
         ),
         format!(
@@ -103,7 +137,8 @@ fn facts(moment: &Moment, subject: &Subject) -> Vec<String> {
             subject.local()
         ),
         freshness(subject),
-    ]
+    ]);
+    facts
 }
 
 /// Returns how old the figures by node are, and what they are.
@@ -116,6 +151,7 @@ fn freshness(subject: &Subject) -> String {
             "its control group (memory.numa_stat), without huge pages of hugetlbfs"
         }
         MemorySource::NumaMaps => "numa_maps: what the process itself has mapped",
+        MemorySource::OnlyNode => "the only node: what is resident is there",
         MemorySource::Inspect => "an inspection as of numalab inspect, each page counted once",
     };
     let age = figures::span(age_s);
@@ -224,7 +260,8 @@ fn command(subject: &Subject) -> String {
 
 /// Returns the processes of an instance, the busiest first.
 fn processes(moment: &Moment, subject: &Subject, room: Room) -> Vec<Line<'static>> {
-    let table = ProcessTable::new(Kind::Processes, room.width);
+    let style = Style::busiest(Kind::Processes);
+    let table = ProcessTable::new(style, &moment.snapshot, room.width);
     let processes = subject.processes.iter();
     let mut rows: Vec<Subject> = processes
         .map(|it| Subject::of_process(moment, it))

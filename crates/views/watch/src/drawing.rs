@@ -9,9 +9,9 @@ use crate::figures;
 use crate::machine_screen::{self, Room};
 use crate::palette::Palette;
 use crate::subjects::{Identity, Kind, Subject};
-use crate::view::{Screen, View};
+use crate::view::{Prompt, Screen, View};
 use crate::visible::{Side, cell};
-use crate::{detail_screen, help_screen, list_screen};
+use crate::{answer_screen, ascii, detail_screen, help_screen, list_screen};
 
 /// Columns below which the first line has no date.
 const DATE_COLUMNS_MIN: usize = 60;
@@ -20,9 +20,7 @@ impl View {
     /// Draws the view on the whole screen.
     pub fn draw(&self, frame: &mut Frame) {
         let area = frame.area();
-        let palette = Palette {
-            has_colours: self.options.has_colours,
-        };
+        let palette = self.room().palette;
         let mut draw = |line: Line, y: u16| {
             let row = Rect::new(area.x, area.y + y, area.width, 1).intersection(area);
             frame.render_widget(Paragraph::new(line), row);
@@ -34,8 +32,7 @@ impl View {
         let room = Room {
             width,
             height: usize::from(area.height.saturating_sub(2)),
-            scroll: self.scroll,
-            palette,
+            ..self.room()
         };
         for (line, y) in self.body(room).into_iter().take(room.height).zip(1..) {
             draw(line, y);
@@ -46,6 +43,21 @@ impl View {
                 area.height - 1,
             );
         }
+        if self.options.is_ascii {
+            ascii::convert(frame.buffer_mut());
+        }
+    }
+
+    /// Between the first and the last line, by the size that the view was told.
+    pub(crate) fn room(&self) -> Room {
+        Room {
+            width: self.size.0,
+            height: self.size.1.saturating_sub(2),
+            scroll: self.scroll,
+            palette: Palette {
+                has_colours: self.options.has_colours,
+            },
+        }
     }
 
     fn body(&self, room: Room) -> Vec<Line<'static>> {
@@ -54,35 +66,45 @@ impl View {
             let lines = help_screen::lines(gaps.unwrap_or_default(), room.width);
             return scrolled(lines, room);
         }
+        if let Some(answer) = &self.answer {
+            return scrolled(answer_screen::lines(answer, room.width), room);
+        }
         let Some(moment) = &self.shown else {
             return vec![Line::from("waiting for the first snapshot")];
         };
         if let Some(opened) = &self.opened {
             let lines = match self.find(opened) {
                 Some(subject) => {
-                    let is_replay = self.options.replay_of.is_some();
-                    detail_screen::lines(moment, &subject, is_replay, room)
+                    let is_replay = self.options.replay.is_some();
+                    let sessions = self.sessions.as_ref();
+                    let sessions = sessions.filter(|it| it.0 == subject.name).map(|it| &it.1);
+                    detail_screen::lines(moment, &subject, (is_replay, sessions), room)
                 }
                 None => detail_screen::ended(room.width),
             };
             return scrolled(lines, room);
         }
         match self.screen {
-            Screen::Machine => machine_screen::lines(moment, room),
+            Screen::Machine => {
+                let lines = machine_screen::lines(moment, room);
+                lines.into_iter().map(|(line, _)| line).collect()
+            }
             Screen::List(kind) => {
                 let subjects = self.subjects(kind);
                 let selected = self.selected_row(&subjects);
-                list_screen::lines(moment, kind, &subjects, selected, room)
+                list_screen::lines(
+                    moment,
+                    self.style(kind),
+                    &subjects,
+                    selected,
+                    (room, self.top),
+                )
             }
         }
     }
 
-    fn find(&self, identity: &Identity) -> Option<Subject<'_>> {
-        let kind = match identity {
-            Identity::Process(..) => Kind::Processes,
-            Identity::Instance(_) => Kind::Instances,
-        };
-        let mut all = Subject::all(self.shown.as_ref()?, kind).into_iter();
+    pub(crate) fn find(&self, identity: &Identity) -> Option<Subject<'_>> {
+        let mut all = Subject::all(self.shown.as_ref()?, identity.kind()).into_iter();
         all.find(|it| it.identity == *identity)
     }
 
@@ -95,12 +117,9 @@ impl View {
             (None, true) => words.push("PAUSED".to_owned()),
             (None, false) => {}
         }
-        if let Some(count) = self.options.replay_of {
-            words.push(format!(
-                "replay {}/{count} ×{}",
-                self.snapshots,
-                self.speed()
-            ));
+        if let Some(recorded) = &self.options.replay {
+            let (at, count) = (self.position(), recorded.taken_at_s.len());
+            words.push(format!("replay {at}/{count} ×{}", self.speed()));
         }
         words.push(match self.screen {
             Screen::Machine => "machine".to_owned(),
@@ -124,26 +143,37 @@ impl View {
     }
 
     fn last_line(&self, width: usize) -> String {
-        let keys = match (self.is_typing, self.opened.is_some() || self.has_help) {
-            (true, _) => return self.filter_line(width),
-            (false, true) => "Esc back  q quit  Space pause  ? help",
-            (false, false) if !self.filter.is_empty() => return self.filter_line(width),
-            (false, false) => match self.screen {
-                Screen::Machine => "q quit  ? help  Tab processes  Space pause  / filter",
-                Screen::List(_) => {
-                    "q quit  ? help  Tab next  Enter open  / filter  s sort  Space pause"
-                }
-            },
+        let text = match (self.typing, &self.note) {
+            (Some(Prompt::Filter), _) => {
+                format!("filter: {}_  Enter keep  Esc clear", self.filter)
+            }
+            (Some(Prompt::Time), _) => {
+                format!(
+                    "time (UTC, or +90, -90): {}_  Enter go  Esc back",
+                    self.time
+                )
+            }
+            (None, Some(note)) => note.clone(),
+            (None, None) => self.keys(),
         };
-        cell(&format!(" {keys}"), width, Side::Left)
+        cell(&format!(" {text}"), width, Side::Left)
     }
 
-    fn filter_line(&self, width: usize) -> String {
-        let text = match self.is_typing {
-            true => format!(" filter: {}_  Enter keep  Esc clear", self.filter),
-            false => format!(" filter: {}  Esc clear  / change  q quit", self.filter),
+    /// Returns the keys that matter most here.
+    fn keys(&self) -> String {
+        let is_open = self.opened.is_some();
+        let keys = match self.screen {
+            _ if self.is_covered() => "Esc back  q quit  c copy  ? help",
+            _ if is_open => "Esc back  q quit  i inspect  d doctor  p plan  c copy  ? help",
+            _ if !self.filter.is_empty() => {
+                return format!("filter: {}  Esc clear  / change  q quit", self.filter);
+            }
+            Screen::Machine => "q quit  ? help  Tab processes  Space pause  / filter  d doctor",
+            Screen::List(_) => {
+                "q quit  ? help  Tab next  Enter open  / filter  s sort  v tree  Space pause"
+            }
         };
-        cell(&text, width, Side::Left)
+        keys.to_owned()
     }
 }
 

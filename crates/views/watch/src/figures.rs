@@ -20,6 +20,29 @@ pub(crate) fn bytes(bytes: Option<u64>) -> String {
     }
 }
 
+/// Returns bytes by which something grows per second, with a sign, in at most 8 characters below
+/// 1000 EiB; the time is in the heading.
+pub(crate) fn growth(bytes_per_s: Option<f64>) -> String {
+    let Some(bytes_per_s) = bytes_per_s.filter(|it| it.is_finite()) else {
+        return UNKNOWN.to_owned();
+    };
+    // Beyond what 64 bits hold, the figure is damaged.
+    let size = ByteSize(bytes_per_s.abs().round() as u64);
+    let sign = match size.0 {
+        0 => return "0".to_owned(),
+        _ if bytes_per_s < 0.0 => '-',
+        _ => '+',
+    };
+    let exact = format!("{sign}{size:.1}");
+    let whole = format!("{sign}{size:.0}");
+    let has_room = |text: &String| text.len() <= BYTES_WIDTH;
+    let shortest = whole.replace(' ', "");
+    [exact, whole]
+        .into_iter()
+        .find(has_room)
+        .unwrap_or(shortest)
+}
+
 /// Returns a number of things per second, such as `12.3k`; the unit is in the heading.
 pub(crate) fn rate(per_s: Option<f64>) -> String {
     let Some(per_s) = per_s.filter(|it| it.is_finite()) else {
@@ -113,7 +136,13 @@ mod tests {
 
     #[test]
     fn unknown_figures_are_never_zero() {
-        for text in [bytes(None), rate(None), share(None), cpus(None)] {
+        for text in [
+            growth(None),
+            bytes(None),
+            rate(None),
+            share(None),
+            cpus(None),
+        ] {
             assert_eq!(text, "?");
         }
         assert_eq!(rate(Some(f64::NAN)), "?");
@@ -129,6 +158,17 @@ mod tests {
         check(755 << 30, "755 GiB");
         check(1 << 40, "1.0 TiB");
         assert!(bytes(Some(u64::MAX)).len() <= 8);
+    }
+
+    #[test]
+    fn growth_has_a_sign_and_fits_into_eight_columns() {
+        let check = |number, expected: &str| assert_eq!(growth(Some(number)), expected);
+        check(0.3, "0");
+        check(1.2e6, "+1.1 MiB");
+        check(-1.2e6, "-1.1 MiB");
+        check(1023.0 * 1024.0, "+1023KiB");
+        check(12.0 * 1024.0 * 1024.0, "+12 MiB");
+        check(f64::MIN, "-16 EiB");
     }
 
     #[test]

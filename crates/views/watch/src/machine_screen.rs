@@ -5,18 +5,24 @@ use model::counted;
 use ratatui::text::Line;
 
 use crate::figures;
+use crate::meter::meter;
 use crate::moment::Moment;
 use crate::node_table::NodeTable;
 use crate::palette::Palette;
-use crate::process_table::ProcessTable;
-use crate::subjects::{Kind, Sort, Subject, sort};
+use crate::process_table::{ProcessTable, Style};
+use crate::subjects::{Identity, Kind, Sort, Subject, sort};
 use crate::visible::{cut, wrapped};
 
-/// Lines below the nodes that are worth a table of processes.
-const PROCESS_LINES_MIN: usize = 5;
+/// Rows that are worth a table of databases or processes.
+const ROWS_MIN: usize = 3;
+/// Databases beside processes: the others are in their list.
+const DATABASES_MAX: usize = 4;
 
 /// Columns below which the lines on the machine are shorter.
 const SENTENCES_MIN: usize = 75;
+
+/// Columns of the last minute of faults.
+const FAULTS_METER: usize = 10;
 
 /// Where the screen is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +34,19 @@ pub(crate) struct Room {
     pub(crate) palette: Palette,
 }
 
-/// Returns the lines of the screen, at most as many as there is room for.
-pub(crate) fn lines(moment: &Moment, room: Room) -> Vec<Line<'static>> {
-    let mut lines = without_processes(moment, room);
-    let left = room.height.saturating_sub(lines.len());
-    if left >= PROCESS_LINES_MIN {
-        lines.push(Line::default());
-        lines.extend(busiest(moment, room, left - 1));
+/// Returns the lines of the screen, at most as many as there is room for, and which row each is.
+pub(crate) fn lines(moment: &Moment, room: Room) -> Vec<(Line<'static>, Option<Identity>)> {
+    let lines = without_processes(moment, room).into_iter();
+    let mut lines: Vec<_> = lines.map(|line| (line, None)).collect();
+    for (kind, rows_max) in [
+        (Kind::Instances, DATABASES_MAX),
+        (Kind::Processes, usize::MAX),
+    ] {
+        // An empty line and the headings.
+        let rows = room.height.saturating_sub(lines.len() + 2);
+        if rows >= ROWS_MIN {
+            lines.extend(busiest(moment, kind, room, rows.min(rows_max)));
+        }
     }
     lines.truncate(room.height);
     lines
@@ -102,23 +114,38 @@ fn machine(moment: &Moment, width: usize) -> Vec<String> {
                 counted(figures::cpus(rates.cpus_stolen), "CPU")
             ),
             format!(
-                "Migrated: {migrated} pages/s (balancing {}). Hint faults: {}/s, local {}",
+                "Migrated: {migrated} pages/s (balancing {}). Hint faults: {}/s, local {} {}",
                 figures::rate(rates.numa_pages_migrated_per_s),
                 figures::rate(rates.numa_hint_faults_per_s),
                 figures::share(moment.hint_faults_local()),
+                meter(&moment.minute.faults_local, FAULTS_METER),
             ),
         ),
     };
     vec![cut(&pressure, width), cut(&migrations, width)]
 }
 
-/// Returns the busiest processes.
-fn busiest(moment: &Moment, room: Room, height: usize) -> Vec<Line<'static>> {
-    let table = ProcessTable::new(Kind::Processes, room.width);
-    let mut subjects = Subject::all(moment, Kind::Processes);
+/// Returns the busiest databases or processes, if there are any, below an empty line.
+fn busiest(
+    moment: &Moment,
+    kind: Kind,
+    room: Room,
+    rows: usize,
+) -> Vec<(Line<'static>, Option<Identity>)> {
+    let mut subjects = Subject::all(moment, kind);
+    if subjects.is_empty() {
+        return Vec::new();
+    }
     sort(&mut subjects, Sort::Cpus);
-    let mut lines = vec![Line::styled(table.heading(), room.palette.heading())];
-    let rows = subjects.iter().take(height.saturating_sub(1));
-    lines.extend(rows.map(|it| Line::from(table.row(&moment.snapshot, it))));
-    lines
+    let table = ProcessTable::new(Style::busiest(kind), &moment.snapshot, room.width);
+    let heading = Line::styled(table.heading(), room.palette.heading());
+    let rows = subjects.into_iter().take(rows);
+    let row = |it: Subject| {
+        (
+            Line::from(table.row(&moment.snapshot, &it)),
+            Some(it.identity),
+        )
+    };
+    let above = [(Line::default(), None), (heading, None)];
+    above.into_iter().chain(rows.map(row)).collect()
 }

@@ -1,6 +1,6 @@
 //! A snapshot with what follows from those before it: rates, the forecast, notices.
 
-use live::{Change, History, NodeChange, Notice};
+use live::{Change, Growths, History, Minute, NodeChange, Notice};
 use model::{NodeId, ProcessSnapshot, Snapshot};
 
 /// A snapshot with what follows from those before it.
@@ -8,6 +8,8 @@ use model::{NodeId, ProcessSnapshot, Snapshot};
 pub(crate) struct Moment {
     pub(crate) snapshot: Snapshot,
     pub(crate) change: Change,
+    pub(crate) growths: Growths,
+    pub(crate) minute: Minute,
     /// Which node runs out of what, and when; `None` when none does.
     pub(crate) forecast: Option<String>,
     /// What needs attention.
@@ -30,6 +32,8 @@ impl Moment {
         let threads = threads.iter().map(|it| (it.tid, it.start_ticks, it.cpu_s));
         Moment {
             change: history.change().unwrap_or_default(),
+            growths: history.growths(),
+            minute: Minute::of(history),
             forecast,
             notices,
             threads_before: threads.collect(),
@@ -45,6 +49,13 @@ impl Moment {
     /// CPUs that a process used since the snapshot before.
     pub(crate) fn cpus_of(&self, process: &ProcessSnapshot) -> Option<f64> {
         self.change.process(process.pid)?.cpus_used
+    }
+
+    /// By how many bytes per second the memory of a process grows.
+    pub(crate) fn growth_of(&self, process: &ProcessSnapshot) -> Option<f64> {
+        let processes = &self.snapshot.processes;
+        let found = processes.binary_search_by_key(&process.pid, |it| it.pid);
+        *self.growths.processes.get(found.ok()?)?
     }
 
     /// CPUs that a thread used since the snapshot before.

@@ -5,18 +5,22 @@ use ratatui::text::Line;
 use live::{History, Notices};
 use model::Snapshot;
 
-use crate::figures;
 use crate::machine_screen::{self, Room};
 use crate::moment::Moment;
 use crate::palette::Palette;
-use crate::process_table::ProcessTable;
+use crate::process_table::{ProcessTable, Style};
 use crate::subjects::{Kind, Sort, Subject, sort};
 use crate::visible::wrapped;
+use crate::{ascii, figures};
 
 /// Returns the machine, instances and processes at the last of these snapshots, without colours, in
-/// lines of at most `width` columns; `None` if there is no snapshot. Rates are those since the one
-/// before, the forecast is that of all.
-pub fn plain_text(snapshots: impl Iterator<Item = Snapshot>, width: usize) -> Option<String> {
+/// lines of at most `width` columns, in ASCII where that is wanted; `None` if there is no snapshot.
+/// Rates are those since the one before, the forecast is that of all.
+pub fn plain_text(
+    snapshots: impl Iterator<Item = Snapshot>,
+    width: usize,
+    is_ascii: bool,
+) -> Option<String> {
     let (mut history, mut notices) = (History::default(), Notices::default());
     let mut noticed = Vec::new();
     for snapshot in snapshots {
@@ -50,7 +54,7 @@ pub fn plain_text(snapshots: impl Iterator<Item = Snapshot>, width: usize) -> Op
             continue;
         }
         sort(&mut subjects, Sort::Cpus);
-        let table = ProcessTable::new(kind, width);
+        let table = ProcessTable::new(Style::busiest(kind), snapshot, width);
         lines.extend([String::new(), title.to_owned(), table.heading()]);
         lines.extend(subjects.iter().map(|it| table.row(snapshot, it)));
     }
@@ -59,5 +63,9 @@ pub fn plain_text(snapshots: impl Iterator<Item = Snapshot>, width: usize) -> Op
         lines.extend(snapshot.gaps.iter().flat_map(|gap| wrapped(gap, width)));
     }
     let lines = lines.iter().map(|line| format!("{}\n", line.trim_end()));
-    Some(lines.collect())
+    let text: String = lines.collect();
+    Some(match is_ascii {
+        true => ascii::converted(&text),
+        false => text,
+    })
 }

@@ -4,6 +4,7 @@ use model::{BytesByNode, CpuSet, MemorySource, NodeId, OpenedSubject, ProcessSna
 
 use crate::figures;
 use crate::moment::Moment;
+use crate::titles::role;
 
 /// What identifies a row from one snapshot to the next.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +16,14 @@ pub(crate) enum Identity {
 }
 
 impl Identity {
+    /// The list that it is in.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Identity::Process(..) => Kind::Processes,
+            Identity::Instance(_) => Kind::Instances,
+        }
+    }
+
     /// The same, as snapshots name it.
     pub(crate) fn subject(&self) -> OpenedSubject {
         match self {
@@ -40,6 +49,8 @@ pub(crate) enum Sort {
     Cpus,
     /// Memory, most first.
     Memory,
+    /// Growth of memory, fastest first.
+    Growth,
     /// Local share, least first: what is far from its CPUs comes first.
     LocalShare,
     /// Name.
@@ -50,9 +61,10 @@ pub(crate) enum Sort {
 
 impl Sort {
     /// Every order, in the sequence of the key `s`, with its words.
-    pub(crate) const TABLE: [(Sort, &str); 5] = [
+    pub(crate) const TABLE: [(Sort, &str); 6] = [
         (Sort::Cpus, "CPUs used"),
         (Sort::Memory, "memory"),
+        (Sort::Growth, "growth of memory"),
         (Sort::LocalShare, "local share, lowest first"),
         (Sort::Name, "name"),
         (Sort::Id, "process id"),
@@ -76,12 +88,18 @@ impl Sort {
 pub(crate) struct Subject<'a> {
     pub(crate) identity: Identity,
     pub(crate) name: &'a str,
+    /// What it does, by its title; else its name.
+    pub(crate) role: &'a str,
+    /// The lines of a tree before it.
+    pub(crate) branch: String,
     /// Its processes; one for a process.
     pub(crate) processes: Vec<&'a ProcessSnapshot>,
     /// CPUs that it used since the snapshot before.
     pub(crate) cpus: Option<f64>,
     /// Its memory: where it was looked at, else what the kernel counts.
     pub(crate) bytes: Option<u64>,
+    /// By how many bytes per second its memory grows.
+    pub(crate) growth: Option<f64>,
     pub(crate) bytes_by_node: Option<&'a BytesByNode>,
     pub(crate) local_share: Option<f64>,
     /// Whether its memory is a lower bound, and the shares of nodes those of what was seen.
@@ -99,8 +117,11 @@ impl<'a> Subject<'a> {
         Subject {
             identity: Identity::Process(process.pid, process.start_ticks),
             name: &process.name,
+            role: role(&process.name, process.command.as_deref()),
+            branch: String::new(),
             processes: vec![process],
             cpus: moment.cpus_of(process),
+            growth: moment.growth_of(process),
             bytes: process.resident_bytes.or_else(|| by_node.map(total)),
             bytes_by_node: by_node,
             local_share: by_node
@@ -148,6 +169,9 @@ impl<'a> Subject<'a> {
         Subject {
             identity: Identity::Instance(instance.name.clone()),
             name: &instance.name,
+            role: &instance.name,
+            branch: String::new(),
+            growth: moment.growths.instances.get(index).copied().flatten(),
             cpus: cpus
                 .filter(|it| !it.is_empty())
                 .map(|cpus| cpus.iter().sum()),
@@ -160,11 +184,15 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether the row is shown under a filter: text of the name, or an id.
+    /// Whether the row is shown under a filter in lower case: text of the name, the command, the
+    /// user or the cgroup, or an id.
     pub(crate) fn matches(&self, filter: &str) -> bool {
-        let name = self.name.to_lowercase().contains(&filter.to_lowercase());
-        let mut processes = self.processes.iter();
-        name || processes.any(|process| process.pid.to_string() == filter)
+        let has = |text: &str| text.to_lowercase().contains(filter);
+        has(self.name)
+            || self.processes.iter().any(|it| {
+                let words = [&it.command, &it.user, &it.control_group];
+                it.pid.to_string() == filter || words.into_iter().flatten().any(|it| has(it))
+            })
     }
 
     /// Returns the nodes of its memory with their shares, the largest first, such as `0:75 %
@@ -218,7 +246,8 @@ pub(crate) fn sort(subjects: &mut [Subject], by: Sort) {
                 left.local_share.map(|it| -it),
                 right.local_share.map(|it| -it),
             ),
-            Sort::Name => left.name.cmp(right.name),
+            Sort::Growth => most_first(left.growth, right.growth),
+            Sort::Name => left.role.cmp(right.role),
             Sort::Id => std::cmp::Ordering::Equal,
         };
         order.then_with(|| left.identity.cmp(&right.identity))

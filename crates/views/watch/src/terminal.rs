@@ -6,12 +6,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
+use crossterm::clipboard::CopyToClipboard;
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{
+    self, DisableMouseCapture, EnableMouseCapture, Event, KeyCode, KeyEvent, KeyEventKind,
+    KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::disable_raw_mode;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::input::{Input, Key};
+use crate::input::{Input, Key, Mouse};
 use crate::view::View;
 
 /// Why there is no screen.
@@ -66,6 +71,10 @@ impl Screen {
         let terminal = ratatui::try_init().inspect_err(|_| {
             let _ = ratatui::try_restore();
         })?;
+        give_mouse_back_in_a_panic();
+        execute!(io::stdout(), EnableMouseCapture).inspect_err(|_| {
+            let _ = ratatui::try_restore();
+        })?;
         let (sender, events) = channel();
         let screen = Screen {
             terminal: ManuallyDrop::new(terminal),
@@ -82,6 +91,15 @@ impl Screen {
     /// When the terminal does not take it, for example because it was closed.
     pub fn draw(&mut self, view: &View) -> Result<(), Error> {
         self.terminal.draw(|frame| view.draw(frame))?;
+        Ok(())
+    }
+
+    /// Asks the terminal to copy a text (OSC 52); whether it does, it does not tell.
+    ///
+    /// # Errors
+    /// As [`Screen::draw`].
+    pub fn copy(&mut self, text: &str) -> Result<(), Error> {
+        execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))?;
         Ok(())
     }
 
@@ -108,6 +126,7 @@ impl Screen {
         Ok(match event {
             Event::Resize(width, height) => Some(Input::Resize(width, height)),
             Event::Key(event) if event.kind != KeyEventKind::Release => key(event).map(Input::Key),
+            Event::Mouse(event) => mouse(event).map(Input::Mouse),
             _ => None,
         })
     }
@@ -116,9 +135,19 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         // If the terminal is gone, there is nothing to give back.
+        let _ = execute!(io::stdout(), DisableMouseCapture);
         let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
     }
+}
+
+/// Makes a panic give the mouse back before all else.
+fn give_mouse_back_in_a_panic() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let _ = execute!(io::stdout(), DisableMouseCapture);
+        hook(info);
+    }));
 }
 
 /// Makes the terminal's keys work as before, and writes nothing: for a way out while a terminal
@@ -165,6 +194,7 @@ fn key(event: KeyEvent) -> Option<Key> {
         KeyCode::Char(character) => Key::Character(character),
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
         KeyCode::Right => Key::Right,
         KeyCode::PageUp => Key::PageUp,
         KeyCode::PageDown => Key::PageDown,
@@ -174,6 +204,16 @@ fn key(event: KeyEvent) -> Option<Key> {
         KeyCode::Esc => Key::Escape,
         KeyCode::Tab => Key::Tab,
         KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}
+
+/// Returns what the mouse did, if the view knows it.
+fn mouse(event: MouseEvent) -> Option<Mouse> {
+    Some(match event.kind {
+        MouseEventKind::Down(MouseButton::Left) => Mouse::Click(event.column, event.row),
+        MouseEventKind::ScrollUp => Mouse::WheelUp,
+        MouseEventKind::ScrollDown => Mouse::WheelDown,
         _ => return None,
     })
 }

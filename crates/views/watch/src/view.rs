@@ -1,12 +1,22 @@
 //! The state of the view and how inputs change it. It has no clock and reads nothing: the same
 //! inputs give the same screens.
 
-use live::{History, Notices};
-use model::{OpenedSubject, Snapshot};
+use std::collections::VecDeque;
 
-use crate::input::{Input, Key, Request};
+use live::{Attention, History, Notices};
+use model::{ServerSession, Snapshot};
+
+use crate::actions::Answer;
+use crate::input::{Input, Request};
+use crate::list_screen;
 use crate::moment::Moment;
+use crate::process_table::Style;
 use crate::subjects::{Identity, Kind, Sort, Subject, sort};
+use crate::tree::as_tree;
+
+mod keys;
+mod mouse;
+mod replay;
 
 /// What the view shows, and how.
 #[derive(Clone, Debug, Default)]
@@ -15,8 +25,19 @@ pub struct Options {
     pub target: Option<String>,
     /// Whether colours are used.
     pub has_colours: bool,
-    /// The number of snapshots of a recording that is replayed; `None` when live.
-    pub replay_of: Option<usize>,
+    /// Whether the terminal shows characters of ASCII only.
+    pub is_ascii: bool,
+    /// The recording that is replayed; `None` when live.
+    pub replay: Option<Recorded>,
+}
+
+/// What is known of a recording before it is replayed.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// When each snapshot was taken, in seconds since 1970-01-01 UTC.
+    pub taken_at_s: Vec<f64>,
+    /// What happened, and at which snapshot, in their order.
+    pub events: Vec<(usize, String)>,
 }
 
 /// The screens that Tab goes through.
@@ -26,15 +47,17 @@ pub(crate) enum Screen {
     List(Kind),
 }
 
-/// Speeds of a replay.
-const SPEED_MIN: f64 = 0.125;
-const SPEED_MAX: f64 = 1024.0;
-/// More lines than help and the sentences of a screen have.
-const HELP_LINES_MAX: usize = 64;
+/// What the user is typing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prompt {
+    Filter,
+    Time,
+}
+
 /// Seconds for which a forecast is shown: it changes slowly, and costs more than all else.
 const FORECAST_EVERY_S: f64 = 5.0;
-/// Characters of a filter.
-const FILTER_MAX: usize = 64;
+/// Processes that a screen can show, with those of the databases on it.
+const VISIBLE_MAX: usize = 100;
 
 /// The live view.
 #[derive(Debug)]
@@ -48,22 +71,38 @@ pub struct View {
     pub(crate) shown: Option<Moment>,
     /// The newest, while something older is shown.
     newest: Option<Moment>,
-    pub(crate) snapshots: usize,
+    /// Of a replay, what was shown before, the newest last; and what comes after, the next last.
+    past: VecDeque<Moment>,
+    ahead: Vec<Moment>,
+    snapshots: usize,
     pub(crate) screen: Screen,
     /// What Enter opened, with its name.
     pub(crate) opened: Option<Identity>,
+    /// What the sessions of an instance do, by its name.
+    pub(crate) sessions: Option<(String, Result<Vec<ServerSession>, String>)>,
+    /// What a command said that was asked for.
+    pub(crate) answer: Option<Answer>,
+    /// Whether a command that was asked for has not ended yet.
+    is_running: bool,
     pub(crate) has_help: bool,
     pub(crate) is_paused: bool,
     pub(crate) sort: Sort,
+    is_tree: bool,
     pub(crate) filter: String,
-    pub(crate) is_typing: bool,
+    pub(crate) time: String,
+    pub(crate) typing: Option<Prompt>,
+    /// What the last key came to.
+    pub(crate) note: Option<String>,
     /// The selected row; the first if `None`.
     selected: Option<Identity>,
+    /// The first row of a list that is shown, if the selected one is shown then.
+    pub(crate) top: usize,
     /// Lines scrolled on screens without a selection.
     pub(crate) scroll: usize,
     pub(crate) ended: Option<String>,
     speed: f64,
-    page: usize,
+    /// Columns and lines of the terminal.
+    pub(crate) size: (usize, usize),
 }
 
 impl View {
@@ -76,19 +115,28 @@ impl View {
             forecast: (None, None),
             shown: None,
             newest: None,
+            past: VecDeque::new(),
+            ahead: Vec::new(),
             snapshots: 0,
             screen: Screen::Machine,
             opened: None,
+            sessions: None,
+            answer: None,
+            is_running: false,
             has_help: false,
             is_paused: false,
             sort: Sort::Cpus,
+            is_tree: false,
             filter: String::new(),
-            is_typing: false,
+            time: String::new(),
+            typing: None,
+            note: None,
             selected: None,
+            top: 0,
             scroll: 0,
             ended: None,
             speed: 1.0,
-            page: 10,
+            size: (80, 24),
         }
     }
 
@@ -102,20 +150,53 @@ impl View {
         self.speed
     }
 
-    /// What the user has opened: snapshots should have its threads and segments.
-    pub fn opened(&self) -> Option<OpenedSubject> {
-        self.opened.as_ref().map(Identity::subject)
+    /// What the user looks at: snapshots should have it, and more of what is open.
+    pub fn attention(&self) -> Attention {
+        let rows = self.rows_on_screen();
+        let pids = rows.iter().flat_map(|it| &it.processes).map(|it| it.pid);
+        Attention {
+            opened: self.opened.as_ref().map(Identity::subject),
+            visible: pids.take(VISIBLE_MAX).collect(),
+        }
+    }
+
+    /// The rows of processes or databases that can be seen, or may be.
+    fn rows_on_screen(&self) -> Vec<Subject<'_>> {
+        let lines = self.room().height.saturating_sub(1);
+        if let Some(opened) = &self.opened {
+            return self.find(opened).into_iter().collect();
+        }
+        let Screen::List(kind) = self.screen else {
+            let mut rows = self.subjects(Kind::Processes);
+            rows.truncate(lines);
+            return rows;
+        };
+        let mut rows = self.subjects(kind);
+        let window = list_screen::window(rows.len(), self.selected_row(&rows), lines, self.top);
+        rows.truncate(window.end);
+        rows.split_off(window.start)
     }
 
     /// Takes an input, and says what the view wants next.
     pub fn update(&mut self, input: Input) -> Request {
         match input {
-            Input::Resize(_, height) => self.page = usize::from(height).saturating_sub(4).max(1),
+            Input::Resize(width, height) => self.size = (width.into(), height.into()),
             Input::Snapshot(snapshot) => self.take(*snapshot),
+            Input::Passed(snapshot) => self.pass(*snapshot),
+            Input::Rewound => self.rewind(),
             Input::Ended(reason) => self.ended = Some(reason),
+            Input::Said(text) => self.hear(&text),
+            Input::Sessions(name, sessions) => self.sessions = Some((name, sessions)),
             Input::Key(key) => return self.key(key),
+            Input::Mouse(mouse) => return self.mouse(mouse),
         }
         Request::Nothing
+    }
+
+    fn pass(&mut self, snapshot: Snapshot) {
+        self.snapshots += 1;
+        self.history.push(snapshot);
+        self.notices.update(&self.history);
     }
 
     fn take(&mut self, snapshot: Snapshot) {
@@ -128,166 +209,28 @@ impl View {
         }
         let notices = self.notices.update(&self.history);
         let moment = Moment::new(&self.history, self.forecast.1.clone(), notices);
-        // A paused replay gets a snapshot only when the user steps.
-        let is_held = self.is_paused && self.options.replay_of.is_none() && self.shown.is_some();
-        match is_held {
-            true => self.newest = Some(moment),
-            false => {
-                self.newest = None;
-                self.shown = Some(moment);
-            }
-        }
-    }
-
-    fn key(&mut self, key: Key) -> Request {
-        if key == Key::Interrupt {
-            return Request::Quit;
-        }
-        if self.is_typing {
-            self.type_filter(key);
-            return Request::Nothing;
-        }
-        match key {
-            Key::Character('q') => return Request::Quit,
-            Key::Escape => return self.back(),
-            Key::Right if self.is_paused && self.options.replay_of.is_some() => {
-                return Request::Step;
-            }
-            Key::Character('?') => self.toggle_help(),
-            Key::Character(' ') => self.pause(),
-            Key::Character('+' | '=') => self.speed = (self.speed * 2.0).min(SPEED_MAX),
-            Key::Character('-') => self.speed = (self.speed / 2.0).max(SPEED_MIN),
-            Key::Tab => self.show(self.next_screen()),
-            Key::Character('1') => self.show(Screen::Machine),
-            Key::Character('2') => self.show(Screen::List(Kind::Processes)),
-            Key::Character('3') => self.show(Screen::List(Kind::Instances)),
-            Key::Character('s') => self.sort = self.sort.next(),
-            Key::Character('/') => self.begin_filter(),
-            Key::Enter => self.open(),
-            _ => self.go(key),
-        }
-        Request::Nothing
-    }
-
-    fn type_filter(&mut self, key: Key) {
-        match key {
-            Key::Enter => self.is_typing = false,
-            Key::Escape => {
-                self.is_typing = false;
-                self.filter.clear();
-            }
-            Key::Backspace => {
-                self.filter.pop();
-            }
-            Key::Character(character) if self.filter.chars().count() < FILTER_MAX => {
-                self.filter.push(character);
-            }
-            _ => self.go(key),
-        }
-    }
-
-    /// Leaves what was opened last; at the bottom, the program.
-    fn back(&mut self) -> Request {
-        if self.has_help {
-            self.toggle_help();
-        } else if self.opened.take().is_some() {
-            self.scroll = 0;
-        } else if !self.filter.is_empty() {
-            self.filter.clear();
+        if self.options.replay.is_some() {
+            // A paused replay gets a snapshot only when the user steps.
+            self.show_next(moment);
+        } else if self.is_paused && self.shown.is_some() {
+            self.newest = Some(moment);
         } else {
-            return Request::Quit;
-        }
-        Request::Nothing
-    }
-
-    fn toggle_help(&mut self) {
-        self.has_help = !self.has_help;
-        self.scroll = 0;
-    }
-
-    fn pause(&mut self) {
-        self.is_paused = !self.is_paused;
-        if let Some(newest) = self.newest.take() {
-            self.shown = Some(newest);
+            self.newest = None;
+            self.shown = Some(moment);
         }
     }
 
-    fn next_screen(&self) -> Screen {
+    /// Whether it is a list whose rows can be selected.
+    fn list(&self) -> Option<Kind> {
         match self.screen {
-            Screen::Machine => Screen::List(Kind::Processes),
-            Screen::List(Kind::Processes) => Screen::List(Kind::Instances),
-            Screen::List(Kind::Instances) => Screen::Machine,
+            Screen::List(kind) if self.opened.is_none() && !self.is_covered() => Some(kind),
+            _ => None,
         }
     }
 
-    fn show(&mut self, screen: Screen) {
-        self.screen = screen;
-        self.opened = None;
-        self.has_help = false;
-        self.scroll = 0;
-    }
-
-    fn begin_filter(&mut self) {
-        if self.screen == Screen::Machine || self.opened.is_some() || self.has_help {
-            let kind = match self.screen {
-                Screen::List(kind) => kind,
-                Screen::Machine => Kind::Processes,
-            };
-            self.show(Screen::List(kind));
-        }
-        self.is_typing = true;
-    }
-
-    fn open(&mut self) {
-        let is_open = self.opened.is_some() || self.has_help;
-        if let (Screen::List(kind), false) = (self.screen, is_open) {
-            let subjects = self.subjects(kind);
-            let found = subjects.get(self.selected_row(&subjects));
-            self.opened = found.map(|it| it.identity.clone());
-            self.scroll = 0;
-        } else if self.screen == Screen::Machine && !is_open {
-            self.show(Screen::List(Kind::Processes));
-        }
-    }
-
-    fn go(&mut self, key: Key) {
-        let page = self.page;
-        let from = |at: usize, last: usize| match key {
-            Key::Up | Key::Character('k') => at.saturating_sub(1),
-            Key::Down | Key::Character('j') => (at + 1).min(last),
-            Key::PageUp => at.saturating_sub(page),
-            Key::PageDown => at.saturating_add(page).min(last),
-            Key::Home => 0,
-            Key::End => last,
-            _ => at.min(last),
-        };
-        let Screen::List(kind) = self.screen else {
-            self.scroll = from(self.scroll, self.scroll_max());
-            return;
-        };
-        if self.opened.is_some() || self.has_help {
-            self.scroll = from(self.scroll, self.scroll_max());
-            return;
-        }
-        let subjects = self.subjects(kind);
-        let row = from(
-            self.selected_row(&subjects),
-            subjects.len().saturating_sub(1),
-        );
-        self.selected = subjects.get(row).map(|it| it.identity.clone());
-    }
-
-    /// The most lines that can be scrolled away: bounds the figure, drawing bounds what is seen.
-    fn scroll_max(&self) -> usize {
-        let snapshot = self.shown.as_ref().map(|it| &it.snapshot);
-        let rows = snapshot.map_or(0, |it| {
-            let opened = it.opened.as_ref();
-            let opened = opened.map_or(0, |it| {
-                it.threads.len() + it.segments.as_ref().map_or(0, Vec::len)
-            });
-            it.nodes.len() + it.processes.len() + it.gaps.len() + opened
-        });
-        rows + HELP_LINES_MAX
+    /// Whether something lies over the screen that Tab went to, or over what is open.
+    pub(crate) fn is_covered(&self) -> bool {
+        self.has_help || self.answer.is_some()
     }
 
     /// The rows of a list, filtered and sorted.
@@ -297,10 +240,23 @@ impl View {
         };
         let mut subjects = Subject::all(moment, kind);
         if !self.filter.is_empty() {
-            subjects.retain(|it| it.matches(&self.filter));
+            let filter = self.filter.to_lowercase();
+            subjects.retain(|it| it.matches(&filter));
         }
         sort(&mut subjects, self.sort);
-        subjects
+        match self.style(kind).is_tree {
+            true => as_tree(subjects),
+            false => subjects,
+        }
+    }
+
+    /// How a list is shown.
+    pub(crate) fn style(&self, kind: Kind) -> Style {
+        Style {
+            kind,
+            sort: self.sort,
+            is_tree: self.is_tree && kind == Kind::Processes,
+        }
     }
 
     /// The index of the selected row; the first if it is gone.

@@ -162,6 +162,7 @@ fn add_instances(it: &mut Exposition, snapshot: &Snapshot) {
             MemorySource::ControlGroup => "control-group",
             MemorySource::NumaMaps => "numa-maps",
             MemorySource::Inspect => "inspect",
+            MemorySource::OnlyNode => "only-node",
         };
         for (node, bytes) in memory.bytes_by_node.iter() {
             let labels = [name, &node.to_string(), source];
@@ -182,7 +183,8 @@ fn add_instances(it: &mut Exposition, snapshot: &Snapshot) {
 fn examined(snapshot: &Snapshot, instance: &InstanceSnapshot) -> usize {
     let processes = snapshot.processes.iter();
     let of_it = processes.filter(|it| instance.pids.binary_search(&it.pid).is_ok());
-    of_it.filter(|it| it.memory.is_some()).count()
+    let sources = of_it.filter_map(|it| Some(it.memory.as_ref()?.source));
+    sources.filter(|it| *it == MemorySource::NumaMaps).count()
 }
 
 #[expect(

@@ -2,13 +2,12 @@
 
 use std::cmp::Reverse;
 
-use live::{Change, NodeChange};
-use model::{InstanceSnapshot, MemorySnapshot, NodeId, NodeSnapshot, ProcessSnapshot, Snapshot};
+use live::{Change, Minute, NodeChange};
+use model::{InstanceSnapshot, MemorySnapshot, NodeSnapshot, ProcessSnapshot, Snapshot};
 
 use super::amounts::{UNKNOWN, bytes, count, cpus, percent, rate, time};
 use super::html::{escaped, page, table};
 use crate::content::Look;
-use crate::minute::SECONDS;
 
 /// Processes shown: those with the most memory.
 const PROCESSES_SHOWN: usize = 20;
@@ -60,7 +59,6 @@ fn notices(look: &Look) -> String {
 }
 
 fn nodes(look: &Look, change: &Change) -> String {
-    let minute = |node: NodeId| look.minute.iter().find(|it| it.node == node);
     let rows: Vec<Vec<String>> = look
         .snapshot
         .nodes
@@ -71,10 +69,16 @@ fn nodes(look: &Look, change: &Change) -> String {
                 node.id.to_string(),
                 escaped(&node.cpus.to_string()),
                 cpus(rate_of(|it| it.cpus_busy)),
-                curve("CPUs busy", minute(node.id).map(|it| &it.busy[..])),
+                curve(
+                    "CPUs busy",
+                    look.minute.node(node.id).map(|it| &it.busy[..]),
+                ),
                 bytes(node.memory_bytes),
                 bytes(node.free_bytes),
-                curve("memory used", minute(node.id).map(|it| &it.used[..])),
+                curve(
+                    "memory used",
+                    look.minute.node(node.id).map(|it| &it.used[..]),
+                ),
                 bytes(node.page_cache_bytes),
                 bytes(node.anonymous_bytes),
                 bytes(node.shared_bytes),
@@ -132,7 +136,7 @@ fn curve(of: &str, points: Option<&[(f64, f64)]>) -> String {
     let (Some((oldest, first)), Some((_, last))) = (points.first(), points.last()) else {
         return UNKNOWN.to_owned();
     };
-    let x = |ago: f64| SECONDS - ago;
+    let x = |ago: f64| Minute::SECONDS - ago;
     let line: String = points
         .iter()
         .map(|(ago, share)| format!(" {:.1},{:.1}", x(*ago), 20.0 * (1.0 - share)))

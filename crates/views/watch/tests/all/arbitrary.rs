@@ -6,7 +6,7 @@ use model::{
     Pressure, ProcessSnapshot, Snapshot,
 };
 use proptest::prelude::*;
-use watch::{Input, Key, Options, View};
+use watch::{Input, Key, Mouse, Options, Recorded, View};
 
 use crate::screens::buffer;
 
@@ -57,10 +57,18 @@ fn process() -> impl Strategy<Value = ProcessSnapshot> {
     let last = prop::option::of((0..9_u32).prop_map(CpuId));
     let allowed = prop::option::of(prop::collection::vec(0..9_u32, 0..4));
     let fields = (0..6_u32, any::<String>(), any::<u32>(), figure(), last);
-    (fields, allowed, memory()).prop_map(|((pid, name, threads, cpu_s, last_cpu), cpus, memory)| {
+    let text = prop::option::of(any::<String>());
+    let origin = (prop::option::of(0..6_u32), text.clone(), text);
+    (fields, allowed, memory(), origin).prop_map(|(fields, cpus, memory, origin)| {
+        let (pid, name, threads, cpu_s, last_cpu) = fields;
+        let (parent, user, command) = origin;
         ProcessSnapshot {
             pid,
             name,
+            parent,
+            user,
+            control_group: command.clone(),
+            command,
             threads,
             cpu_s,
             last_cpu,
@@ -99,13 +107,40 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
     })
 }
 
+fn mouse() -> impl Strategy<Value = Mouse> {
+    prop_oneof![
+        4 => (0..220_u16, 0..30_u16).prop_map(|(x, y)| Mouse::Click(x, y)),
+        1 => Just(Mouse::WheelUp),
+        1 => Just(Mouse::WheelDown),
+    ]
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let events = prop::collection::vec((0..9_usize, any::<String>()), 0..3);
+    let times = prop::collection::vec(figure(), 0..9);
+    let replay = (times, events).prop_map(|(taken_at_s, events)| Recorded { taken_at_s, events });
+    let fields = (
+        prop::option::of(any::<String>()),
+        any::<bool>(),
+        prop::option::of(replay),
+    );
+    fields.prop_map(|(target, is_ascii, replay)| Options {
+        target,
+        is_ascii,
+        replay,
+        ..Options::default()
+    })
+}
+
 fn input() -> impl Strategy<Value = Input> {
     let key = prop_oneof![
         any::<char>().prop_map(Key::Character),
-        prop::sample::select("q?/s+- 123jk=".chars().collect::<Vec<_>>()).prop_map(Key::Character),
+        prop::sample::select("q?/s+- 123jk=vtcidp[]:".chars().collect::<Vec<_>>())
+            .prop_map(Key::Character),
         prop::sample::select(vec![
             Key::Up,
             Key::Down,
+            Key::Left,
             Key::Right,
             Key::PageUp,
             Key::PageDown,
@@ -123,22 +158,31 @@ fn input() -> impl Strategy<Value = Input> {
         2 => snapshot().prop_map(|it| Input::Snapshot(Box::new(it))),
         1 => (any::<u16>(), any::<u16>()).prop_map(|(width, height)| Input::Resize(width, height)),
         1 => any::<String>().prop_map(Input::Ended),
+        1 => any::<String>().prop_map(Input::Said),
+        1 => snapshot().prop_map(|it| Input::Passed(Box::new(it))),
+        1 => Just(Input::Rewound),
+        2 => mouse().prop_map(Input::Mouse),
     ]
 }
 
 proptest! {
     #[test]
     fn any_input_at_any_size_is_drawn(
+        options in options(),
         inputs in prop::collection::vec(input(), 0..30),
         width in 1..220_u16,
         height in 1..70_u16,
     ) {
-        let mut view = View::new(Options { target: Some("x".to_owned()), ..Options::default() });
+        let is_ascii = options.is_ascii;
+        let mut view = View::new(options);
         for input in inputs {
             view.update(input);
+            view.attention();
             let cells = buffer(&view, width, height);
             let hostile = |text: &str| text.chars().any(char::is_control);
             prop_assert!(!cells.content.iter().any(|cell| hostile(cell.symbol())));
+            let mut cells = cells.content.iter();
+            prop_assert!(!is_ascii || cells.all(|cell| cell.symbol().is_ascii()));
         }
     }
 
@@ -147,8 +191,11 @@ proptest! {
         before in prop::option::of(snapshot()),
         now in snapshot(),
         width in 0..200_usize,
+        is_ascii: bool,
     ) {
-        let text = watch::plain_text(before.into_iter().chain([now]), width).unwrap();
+        let snapshots = before.into_iter().chain([now]);
+        let text = watch::plain_text(snapshots, width, is_ascii).unwrap();
+        prop_assert!(!is_ascii || text.is_ascii());
         prop_assert!(!text.chars().any(|it| it.is_control() && it != '\n'));
     }
 }

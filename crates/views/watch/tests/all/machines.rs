@@ -69,17 +69,31 @@ fn node(id: u32, tick: u32) -> NodeSnapshot {
 }
 
 fn process(index: u32, nodes: u32, seconds: f64) -> ProcessSnapshot {
-    let names = ["postgres", "字幕 \u{1b}[2J", "walwriter", "numalab"];
+    let names = ["postgres", "字幕 \u{1b}[2J", "postgres", "numalab"];
+    let commands = [
+        "/usr/lib/postgresql/17/bin/postgres -D /data",
+        "字幕 \u{1b}[2J\u{202e}",
+        "postgres: 17/main: walwriter",
+        "numalab watch",
+    ];
+    let kind = index as usize % names.len();
+    let text = |text: &str| Some(text.to_owned());
     ProcessSnapshot {
         pid: 100 + index,
         start_ticks: 5,
-        name: names[index as usize % names.len()].to_owned(),
+        name: names[kind].to_owned(),
+        parent: Some(if index == 0 { 1 } else { 100 }),
+        user: text(["postgres", "root"][usize::from(kind == 3)]),
+        command: text(commands[kind]),
+        control_group: text("/system.slice/postgresql@17-main.service"),
         threads: 1 + index,
         cpu_s: seconds / f64::from(index + 1),
         last_cpu: (index != 3).then_some(CpuId(index % (nodes * CPUS).max(1))),
         cpus_allowed: Some((0..CPUS).map(CpuId).collect::<CpuSet>()),
         memory_nodes_allowed: Some((0..nodes).map(NodeId).collect()),
-        resident_bytes: Some(GIB / u64::from(index + 1)),
+        resident_bytes: Some(
+            GIB / u64::from(index + 1) + ((seconds as u64 * u64::from(index)) << 20),
+        ),
         memory: (index % 4 != 2).then(|| {
             memory(
                 &[(0, 3 * GIB), (1, GIB)],
