@@ -4,6 +4,7 @@ pub mod acpi_tables;
 pub mod affinity;
 pub mod anonymous_memory;
 mod arm_processors;
+mod arm_timer;
 mod bit_mask;
 mod blocked_signals;
 pub mod capabilities;

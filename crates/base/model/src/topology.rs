@@ -20,7 +20,7 @@ pub struct Topology {
     /// and where nothing tells.
     pub hypervisor: Option<String>,
     /// Whether the machine is emulated in software: then its nodes are equally far, and no speed
-    /// measured on it is meaningful. `None` where CPUID does not exist or was not read.
+    /// measured on it is meaningful. `None` where neither CPUID nor a file tells.
     pub emulated: Option<bool>,
     /// The nodes in ascending order of id; never empty.
     pub nodes: Vec<Node>,
