@@ -5,6 +5,7 @@ pub mod affinity;
 pub mod anonymous_memory;
 mod arm_processors;
 mod arm_timer;
+pub mod base_page;
 mod bit_mask;
 mod blocked_signals;
 pub mod capabilities;

@@ -98,6 +98,7 @@ fn nodes_and_memory(root: &Root, gaps: &mut Gaps) -> Result<(Topology, NodeSet),
         possible_cpus: lists.possible,
         isolated_cpus: lists.isolated,
         memory_bytes: meminfo.total_bytes,
+        page_bytes: linux::base_page::bytes(root)?,
         huge_pages: machine_pools,
         settings: linux::kernel_settings::read(root)?,
         ..Topology::default()
