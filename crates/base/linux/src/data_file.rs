@@ -242,7 +242,9 @@ mod tests {
     const BLOCK: usize = 8192;
 
     fn memory() -> Mapping {
-        let memory = SharedMemory::create(ObjectKind::Memfd, 8 * BLOCK, 4096).unwrap();
+        let memory =
+            SharedMemory::create(ObjectKind::Memfd, 8 * BLOCK, crate::process::page_bytes())
+                .unwrap();
         memory.map().unwrap()
     }
 

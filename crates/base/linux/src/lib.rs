@@ -4,6 +4,8 @@ pub mod acpi_tables;
 pub mod affinity;
 pub mod anonymous_memory;
 mod arm_processors;
+mod arm_timer;
+pub mod base_page;
 mod bit_mask;
 mod blocked_signals;
 pub mod capabilities;

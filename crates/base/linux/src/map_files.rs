@@ -252,6 +252,7 @@ mod tests {
 
     use super::*;
     use crate::proc_maps;
+    use crate::process::page_bytes;
     use crate::shared_memory::{ObjectKind, SharedMemory};
 
     #[test]
@@ -283,14 +284,14 @@ mod tests {
         const TEST: &str = "looking_at_a_file_reads_nothing_into_the_cache";
         let pages = 512;
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        std::io::Write::write_all(&mut file, &vec![7; pages * 4096]).unwrap();
+        std::io::Write::write_all(&mut file, &vec![7; pages * page_bytes() as usize]).unwrap();
         file.sync_all().unwrap();
         // First evict the whole file, because a file system with large folios keeps one that is
         // partly requested; then read one page, without read-ahead.
         for advice in [rustix::fs::Advice::DontNeed, rustix::fs::Advice::Random] {
             rustix::fs::fadvise(&file, 0, None, advice).unwrap();
         }
-        std::os::unix::fs::FileExt::read_exact_at(&file, &mut [0], 4096).unwrap();
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut [0], page_bytes()).unwrap();
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let object = MappedObject::open_to_look(Path::new(&path))
             .unwrap()
@@ -298,9 +299,9 @@ mod tests {
         let resident = || {
             let window = object.window(0, pages).unwrap();
             let mut resident = vec![0_u8; pages];
+            let bytes = pages * page_bytes() as usize;
             // SAFETY: the range is the whole window, the vector has a byte for each page.
-            let answer =
-                unsafe { libc::mincore(window.address, pages * 4096, resident.as_mut_ptr()) };
+            let answer = unsafe { libc::mincore(window.address, bytes, resident.as_mut_ptr()) };
             assert_eq!(answer, 0);
             resident.iter().filter(|byte| **byte & 1 == 1).count()
         };
@@ -324,22 +325,31 @@ mod tests {
     fn what_is_set_aside_and_never_written_is_told_from_what_is_not() {
         let file = tempfile::tempfile_in("/dev/shm").unwrap();
         let flags = rustix::fs::FallocateFlags::empty();
-        rustix::fs::fallocate(&file, flags, 0, 64 * 4096).unwrap();
-        std::os::unix::fs::FileExt::write_at(&file, &[7; 3 * 4096], 8 * 4096).unwrap();
+        rustix::fs::fallocate(&file, flags, 0, 64 * page_bytes()).unwrap();
+        std::os::unix::fs::FileExt::write_at(
+            &file,
+            &vec![7; 3 * page_bytes() as usize],
+            8 * page_bytes(),
+        )
+        .unwrap();
         let object = MappedObject::of_file(file).unwrap();
-        assert_eq!(object.allocated_bytes, 64 * 4096);
-        assert_eq!(object.never_written_bytes().unwrap(), 61 * 4096);
-        let data = [7, 8, 10, 11].map(|page| object.has_data(page * 4096).unwrap());
+        assert_eq!(object.allocated_bytes, 64 * page_bytes());
+        assert_eq!(object.never_written_bytes().unwrap(), 61 * page_bytes());
+        let data = [7, 8, 10, 11].map(|page| object.has_data(page * page_bytes()).unwrap());
         assert_eq!(data, [false, true, true, false]);
     }
 
     #[test]
     fn looking_at_an_object_finds_its_pages_and_makes_none() {
         const TEST: &str = "looking_at_an_object_finds_its_pages_and_makes_none";
-        let memory = SharedMemory::create(ObjectKind::Memfd, 64 * 4096, 4096).unwrap();
+        let memory =
+            SharedMemory::create(ObjectKind::Memfd, 64 * page_bytes() as usize, page_bytes())
+                .unwrap();
         let mapping = memory.map().unwrap();
         mapping.populate_for_writing().unwrap();
-        let other = SharedMemory::create(ObjectKind::Memfd, 64 * 4096, 4096).unwrap();
+        let other =
+            SharedMemory::create(ObjectKind::Memfd, 64 * page_bytes() as usize, page_bytes())
+                .unwrap();
         let empty = other.map().unwrap();
         for (mapping, pages) in [(&mapping, 64), (&empty, 0)] {
             let root = Root::live();
@@ -354,17 +364,17 @@ mod tests {
                     return not_run(TEST, need, &error.to_string());
                 }
             };
-            assert_eq!(object.allocated_bytes, pages * 4096);
-            assert_eq!(object.policy_at(4096).unwrap(), None);
+            assert_eq!(object.allocated_bytes, pages * page_bytes());
+            assert_eq!(object.policy_at(page_bytes()).unwrap(), None);
             let mut entries = Vec::new();
             let pagemap = Pagemap::open_own().unwrap();
             object.entries(0, 64, &pagemap, &mut entries).unwrap();
             let present = entries.iter().filter(|entry| entry.is_present()).count();
             assert_eq!(present as u64, pages);
             let data = object.next_data(0).unwrap();
-            assert_eq!(data, (pages > 0).then_some((0, 64 * 4096)));
+            assert_eq!(data, (pages > 0).then_some((0, 64 * page_bytes())));
             let again = MappedObject::open(&root, own, line).unwrap();
-            assert_eq!(again.allocated_bytes, pages * 4096);
+            assert_eq!(again.allocated_bytes, pages * page_bytes());
         }
     }
 }

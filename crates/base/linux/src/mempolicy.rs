@@ -233,6 +233,7 @@ mod tests {
         Policy, bind_mapping, mode_name, nodes_of_pages, policy_words, set_task_policy,
         task_policy, try_policies, try_question,
     };
+    use crate::process::page_bytes;
     use crate::shared_memory::{ObjectKind, SharedMemory};
 
     #[test]
@@ -297,13 +298,15 @@ mod tests {
 
     #[test]
     fn pages_are_absent_until_populated_and_then_on_their_node() {
-        let memory = SharedMemory::create(ObjectKind::Memfd, 16 * 4096, 4096).unwrap();
+        let memory =
+            SharedMemory::create(ObjectKind::Memfd, 16 * page_bytes() as usize, page_bytes())
+                .unwrap();
         let mapping = memory.map().unwrap();
         bind_mapping(&mapping, &Policy::Bind(node_zero())).unwrap();
-        let before = nodes_of_pages(&mapping, 4096).unwrap();
+        let before = nodes_of_pages(&mapping, page_bytes() as usize).unwrap();
         assert_eq!(before, vec![Err(libc::ENOENT); 16]);
         mapping.populate_for_writing().unwrap();
-        let after = nodes_of_pages(&mapping, 4096).unwrap();
+        let after = nodes_of_pages(&mapping, page_bytes() as usize).unwrap();
         assert_eq!(after, vec![Ok(NodeId(0)); 16]);
     }
 

@@ -40,12 +40,17 @@ pub enum HugePage {
 }
 
 /// What the kernel says of the huge pages of `page_bytes` at `addresses` of process `pid`. Touches
-/// no page. That a page of 2 MiB is absent can be relied on; of others, some kernels say that of
-/// pages that are there (of 1 GiB before Linux 6.2, mm/hugetlb.c, `follow_huge_pud`).
+/// no page. That a page is absent can be relied on if an entry of a page middle directory maps it,
+/// or a smaller one; of larger pages, some kernels say that of pages that are there (of 1 GiB before
+/// Linux 6.2, mm/hugetlb.c, `follow_huge_pud`).
 pub fn huge_pages_of(pid: u32, addresses: &[u64], page_bytes: u64) -> Vec<HugePage> {
+    // A table fills a base page with entries of 8 bytes: 2 MiB for base pages of 4 KiB, 32 MiB for
+    // 16 KiB, 512 MiB for 64 KiB.
+    let base = crate::process::page_bytes();
+    let middle_bytes = base / 8 * base;
     let said = |status: PageStatus| match status {
         Ok(node) => HugePage::On(node),
-        Err(libc::ENOENT) if page_bytes == 2 << 20 => HugePage::Absent,
+        Err(libc::ENOENT) if page_bytes <= middle_bytes => HugePage::Absent,
         Err(_) => HugePage::NotSaid,
     };
     match nodes_of(pid, addresses) {
@@ -162,8 +167,9 @@ mod tests {
         let check = |page_bytes, expected| {
             assert_eq!(huge_pages_of(0, &addresses, page_bytes), [expected]);
         };
-        check(2 << 20, HugePage::Absent);
-        check(1 << 30, HugePage::NotSaid);
+        let base = crate::process::page_bytes();
+        check(base / 8 * base, HugePage::Absent);
+        check(base * base, HugePage::NotSaid);
         let gone = huge_pages_of(i32::MAX as u32, &addresses, 2 << 20);
         assert_eq!(gone, [HugePage::NotSaid]);
     }

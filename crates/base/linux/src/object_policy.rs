@@ -132,12 +132,15 @@ mod tests {
 
     use super::{RawPolicy, at, set};
     use crate::map_files::MappedObject;
+    use crate::process::page_bytes;
     use crate::shared_memory::{ObjectKind, SharedMemory};
     use crate::{Root, proc_maps};
 
     #[test]
     fn a_policy_is_set_for_some_pages_read_back_and_taken_away() {
-        let memory = SharedMemory::create(ObjectKind::Memfd, 16 * 4096, 4096).unwrap();
+        let memory =
+            SharedMemory::create(ObjectKind::Memfd, 16 * page_bytes() as usize, page_bytes())
+                .unwrap();
         let mapping = memory.map().unwrap();
         let start = mapping.address().addr() as u64;
         let maps = proc_maps::read(&Root::live(), std::process::id())

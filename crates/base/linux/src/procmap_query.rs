@@ -106,12 +106,15 @@ mod tests {
     use testing::{Need, not_run};
 
     use super::shared;
+    use crate::process::page_bytes;
     use crate::shared_memory::{ObjectKind, SharedMemory};
     use crate::{Root, proc_maps};
 
     #[test]
     fn the_shared_mappings_are_those_of_the_whole_file() {
-        let memory = SharedMemory::create(ObjectKind::Memfd, 16 * 4096, 4096).unwrap();
+        let memory =
+            SharedMemory::create(ObjectKind::Memfd, 16 * page_bytes() as usize, page_bytes())
+                .unwrap();
         let mapping = memory.map().unwrap();
         let maps = std::fs::File::open("/proc/self/maps").unwrap();
         let Some(found) = shared(&maps).unwrap() else {

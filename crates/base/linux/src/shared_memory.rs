@@ -388,6 +388,7 @@ mod tests {
 
     use super::{ObjectKind, SharedMemory, Ticket, huge_segment_bytes_max, is_before_5_16};
     use crate::Root;
+    use crate::process::page_bytes;
     use crate::process::{as_user, is_root};
 
     const SYSV: ObjectKind = ObjectKind::Sysv { key: None };
@@ -441,9 +442,10 @@ mod tests {
     #[test]
     fn two_mappings_show_the_same_memory() {
         for kind in [SYSV, ObjectKind::Memfd, ObjectKind::Shm] {
-            let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
+            let memory =
+                SharedMemory::create(kind, 2 * page_bytes() as usize, page_bytes()).unwrap();
             let (one, two) = (memory.map().unwrap(), memory.map().unwrap());
-            // SAFETY: both mappings are alive, 8192 bytes long, and nothing else writes to them.
+            // SAFETY: both mappings are alive, two pages long, and nothing else writes to them.
             unsafe {
                 one.address().cast::<u64>().write(42);
                 assert_eq!(two.address().cast::<u64>().read(), 42, "{kind:?}");
@@ -454,13 +456,14 @@ mod tests {
     #[test]
     fn a_ticket_leads_to_the_same_memory() {
         for kind in [SYSV, ObjectKind::Memfd, ObjectKind::Shm] {
-            let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
+            let memory =
+                SharedMemory::create(kind, 2 * page_bytes() as usize, page_bytes()).unwrap();
             let one = memory.map().unwrap();
-            let two = SharedMemory::from_ticket(memory.ticket(), 8192)
+            let two = SharedMemory::from_ticket(memory.ticket(), 2 * page_bytes() as usize)
                 .unwrap()
                 .map()
                 .unwrap();
-            // SAFETY: both mappings are alive, 8192 bytes long, and nothing else writes to them.
+            // SAFETY: both mappings are alive, two pages long, and nothing else writes to them.
             unsafe {
                 one.address().cast::<u64>().write(42);
                 assert_eq!(two.address().cast::<u64>().read(), 42, "{kind:?}");
@@ -470,11 +473,11 @@ mod tests {
 
     #[test]
     fn a_system_v_segment_is_gone_after_its_last_mapping() {
-        let memory = SharedMemory::create(SYSV, 4096, 4096).unwrap();
+        let memory = SharedMemory::create(SYSV, page_bytes() as usize, page_bytes()).unwrap();
         let ticket = memory.ticket();
         drop(memory.map().unwrap());
         assert!(
-            SharedMemory::from_ticket(ticket, 4096)
+            SharedMemory::from_ticket(ticket, page_bytes() as usize)
                 .unwrap()
                 .map()
                 .is_err()
@@ -490,12 +493,12 @@ mod tests {
     #[test]
     fn an_object_is_found_by_a_descriptor_of_another_process() {
         for kind in [ObjectKind::Memfd, ObjectKind::Shm] {
-            let memory = SharedMemory::create(kind, 4096, 4096).unwrap();
+            let memory = SharedMemory::create(kind, page_bytes() as usize, page_bytes()).unwrap();
             let mapping = memory.map().unwrap();
             let ticket = memory.ticket().of_this_process();
             let pid = std::process::id();
             assert!(matches!(ticket, Ticket::DescriptorOf { pid: it, .. } if it == pid));
-            let other = SharedMemory::from_ticket(ticket, 4096).unwrap();
+            let other = SharedMemory::from_ticket(ticket, page_bytes() as usize).unwrap();
             let other = other.map().unwrap();
             // SAFETY: both mappings have a page, which nobody else uses.
             unsafe { mapping.address().cast::<u8>().write_volatile(7) };
@@ -516,15 +519,13 @@ mod tests {
     #[test]
     fn an_object_smaller_than_announced_is_refused() {
         for kind in [SYSV, ObjectKind::Memfd, ObjectKind::Shm] {
-            let memory = SharedMemory::create(kind, 4096, 4096).unwrap();
-            let claimed = SharedMemory::from_ticket(memory.ticket(), 8192).unwrap();
+            let memory = SharedMemory::create(kind, page_bytes() as usize, page_bytes()).unwrap();
+            let claimed =
+                SharedMemory::from_ticket(memory.ticket(), 2 * page_bytes() as usize).unwrap();
             let error = claimed.map().unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .contains("4096 bytes, 8192 were announced"),
-                "{error}"
-            );
+            let (page, both) = (page_bytes(), 2 * page_bytes());
+            let expected = format!("{page} bytes, {both} were announced");
+            assert!(error.to_string().contains(&expected), "{error}");
         }
     }
 }

@@ -76,26 +76,33 @@ impl SharedMemoryFile {
 #[cfg(test)]
 mod tests {
     use super::SharedMemoryFile;
+    use crate::process::page_bytes;
     use crate::shared_memory::{ObjectKind, SharedMemory};
 
     #[test]
     fn what_is_written_is_read_and_an_emptied_file_is_zeroes() {
-        let memory = SharedMemory::create(ObjectKind::Shm, 8192, 4096).unwrap();
+        let bytes = (2 * page_bytes()).max(8192) as usize;
+        let memory = SharedMemory::create(ObjectKind::Shm, bytes, page_bytes()).unwrap();
         let file = SharedMemoryFile::of(&memory).unwrap();
         file.write(&[7; 4096], 4096).unwrap();
         let mut read = [0; 2];
         file.read(&mut read, 4095).unwrap();
         assert_eq!(read, [0, 7]);
-        file.empty(8192).unwrap();
+        file.empty(bytes as u64).unwrap();
         file.read(&mut read, 4095).unwrap();
         assert_eq!(read, [0, 0]);
-        let error = file.read(&mut read, 8191).unwrap_err();
+        let error = file.read(&mut read, bytes as u64 - 1).unwrap_err();
         assert!(error.to_string().contains("pread"), "{error}");
     }
 
     #[test]
     fn a_segment_is_no_file() {
-        let memory = SharedMemory::create(ObjectKind::Sysv { key: None }, 4096, 4096).unwrap();
+        let memory = SharedMemory::create(
+            ObjectKind::Sysv { key: None },
+            page_bytes() as usize,
+            page_bytes(),
+        )
+        .unwrap();
         assert!(SharedMemoryFile::of(&memory).is_err());
     }
 }

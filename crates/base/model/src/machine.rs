@@ -16,7 +16,7 @@ pub struct Machine {
     /// Hypervisor signature of CPUID leaf 0x40000000, if a hypervisor announces itself.
     pub hypervisor: Option<String>,
     /// Whether the machine is emulated in software: then its nodes are equally far, and no speed
-    /// measured on it is meaningful. `None` where CPUID does not exist.
+    /// measured on it is meaningful. `None` where neither CPUID nor a file tells.
     pub emulated: Option<bool>,
     /// Version of numalab.
     pub numalab: String,

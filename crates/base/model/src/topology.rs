@@ -20,7 +20,7 @@ pub struct Topology {
     /// and where nothing tells.
     pub hypervisor: Option<String>,
     /// Whether the machine is emulated in software: then its nodes are equally far, and no speed
-    /// measured on it is meaningful. `None` where CPUID does not exist or was not read.
+    /// measured on it is meaningful. `None` where neither CPUID nor a file tells.
     pub emulated: Option<bool>,
     /// The nodes in ascending order of id; never empty.
     pub nodes: Vec<Node>,
@@ -61,6 +61,9 @@ pub struct Topology {
     pub caches: Vec<Cache>,
     /// `MemTotal` of /proc/meminfo.
     pub memory_bytes: Option<u64>,
+    /// Size of a base page: 4096, on Arm and POWER up to 65536. `None` where the files of a
+    /// captured machine do not tell.
+    pub page_bytes: Option<u64>,
     /// The huge-page pools of the whole machine, by ascending page size.
     pub huge_pages: Vec<MachineHugePages>,
     /// PCI devices for network, storage and computing, in order of address; `None` when the kernel
@@ -83,6 +86,11 @@ impl Topology {
     /// The place of a node, which are in ascending order.
     fn place(&self, id: NodeId) -> Option<usize> {
         self.nodes.binary_search_by_key(&id, |node| node.id).ok()
+    }
+
+    /// The size of a base page; where nothing tells, that of most machines, 4 KiB.
+    pub fn base_page_bytes(&self) -> u64 {
+        self.page_bytes.unwrap_or(4 << 10)
     }
 
     /// The ids of all nodes.

@@ -225,14 +225,16 @@ mod tests {
         let size = SgaSize {
             sessions: SESSIONS,
             cache_bytes: 1 << 20,
-            page_bytes: 4096,
+            page_bytes: linux::process::page_bytes(),
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
             updates: false,
         };
         let layout = SgaLayout::new(&size).unwrap();
-        let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
+        let memory =
+            SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, size.page_bytes)
+                .unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);
         let cage = &sga.control.cage.0;

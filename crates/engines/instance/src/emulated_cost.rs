@@ -236,7 +236,12 @@ mod tests {
     #[test]
     fn a_block_costs_what_the_table_says_of_the_nodes_of_its_halves() {
         let layout = layout();
-        let memory = SharedMemory::create(ObjectKind::Memfd, 4096, 4096).unwrap();
+        let memory = SharedMemory::create(
+            ObjectKind::Memfd,
+            linux::process::page_bytes() as usize,
+            linux::process::page_bytes(),
+        )
+        .unwrap();
         let mapping = memory.map().unwrap();
         let row = |cpus: &str, steps: [u32; 2]| CostRow {
             cpus: cpus.parse().unwrap(),

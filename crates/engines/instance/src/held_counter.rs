@@ -119,8 +119,10 @@ mod tests {
 
     #[test]
     fn a_counter_is_found_by_its_process_and_only_there() {
-        let _other = SharedMemory::create(ObjectKind::Memfd, 4096, 4096).unwrap();
-        let _empty = SharedMemory::create(ObjectKind::Memfd, 0, 4096).unwrap();
+        let page_bytes = linux::process::page_bytes();
+        let _other =
+            SharedMemory::create(ObjectKind::Memfd, page_bytes as usize, page_bytes).unwrap();
+        let _empty = SharedMemory::create(ObjectKind::Memfd, 0, page_bytes).unwrap();
         let counter = Published::new(true).unwrap();
         words(&counter.mapping)[2].store(7, Ordering::Relaxed);
         let found = HeldCounter::of_process(std::process::id()).unwrap();

@@ -119,14 +119,19 @@ mod tests {
         let layout = SgaLayout::new(&SgaSize {
             sessions: 1,
             cache_bytes: 16 << 20,
-            page_bytes: 4096,
+            page_bytes: linux::process::page_bytes(),
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
             updates: false,
         })
         .unwrap();
-        let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
+        let memory = SharedMemory::create(
+            ObjectKind::Memfd,
+            layout.bytes as usize,
+            linux::process::page_bytes(),
+        )
+        .unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);
         load(&sga, None, 1).unwrap();

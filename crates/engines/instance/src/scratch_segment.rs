@@ -162,7 +162,9 @@ mod tests {
     const KINDS: Kinds = Kinds(&[CHANGES]);
 
     fn made(key: i32) -> SharedMemory {
-        SharedMemory::create(ObjectKind::Sysv { key: Some(key) }, 4096, 4096).unwrap()
+        let page_bytes = process::page_bytes();
+        let kind = ObjectKind::Sysv { key: Some(key) };
+        SharedMemory::create(kind, page_bytes as usize, page_bytes).unwrap()
     }
 
     fn undo(folder: &Path, force: bool) -> Vec<Undone> {
@@ -224,8 +226,8 @@ mod tests {
             ObjectKind::Sysv {
                 key: Some(segment.key()),
             },
-            4096,
-            4096,
+            process::page_bytes() as usize,
+            process::page_bytes(),
         );
         assert_eq!(taken.unwrap_err().errno(), Some(17), "EEXIST");
         let mapping = memory.map().unwrap();
@@ -242,7 +244,7 @@ mod tests {
         let segment = ScratchSegment::announce(&journal, 3).unwrap();
         let memory = made(segment.key());
         // Attached, but not by its maker, which would mark it.
-        let mapping = SharedMemory::from_ticket(memory.ticket(), 4096)
+        let mapping = SharedMemory::from_ticket(memory.ticket(), process::page_bytes() as usize)
             .unwrap()
             .map()
             .unwrap();

@@ -190,7 +190,7 @@ mod tests {
             SgaLayout::new(&SgaSize {
                 sessions,
                 cache_bytes: 1 << 20,
-                page_bytes: 4096,
+                page_bytes: linux::process::page_bytes(),
                 pools: 1,
                 data_bytes: None,
                 content: Content::Tables,
@@ -200,7 +200,12 @@ mod tests {
         };
         let (small, large) = (layout(1), layout(3));
         assert!(small.bytes < large.bytes);
-        let memory = SharedMemory::create(ObjectKind::Memfd, small.bytes as usize, 4096).unwrap();
+        let memory = SharedMemory::create(
+            ObjectKind::Memfd,
+            small.bytes as usize,
+            linux::process::page_bytes(),
+        )
+        .unwrap();
         let mapping = memory.map().unwrap();
         let refused = |layout, says: &str| {
             let error = Sga::attach(&mapping, layout).err().unwrap().to_string();
@@ -217,7 +222,7 @@ mod tests {
         let layout = SgaLayout::new(&SgaSize {
             sessions: 2,
             cache_bytes: 1 << 20,
-            page_bytes: 4096,
+            page_bytes: linux::process::page_bytes(),
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
@@ -225,7 +230,11 @@ mod tests {
         })
         .unwrap();
         let mapping = |bytes: u64| {
-            let memory = SharedMemory::create(ObjectKind::Memfd, bytes as usize, 4096);
+            let memory = SharedMemory::create(
+                ObjectKind::Memfd,
+                bytes as usize,
+                linux::process::page_bytes(),
+            );
             memory.unwrap().map().unwrap()
         };
         let whole = mapping(layout.bytes);

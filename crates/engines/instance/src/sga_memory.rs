@@ -173,7 +173,7 @@ mod tests {
                 let plan = SgaPlan {
                     cache_bytes: 1 << 20,
                     backing,
-                    page_bytes: 4096,
+                    page_bytes: linux::process::page_bytes(),
                     allocation: allocation.clone(),
                 };
                 let load = LoadPlan {
@@ -182,10 +182,10 @@ mod tests {
                 };
                 let layout = SgaLayout::new(&SgaSize::of(&plan, &load)).unwrap();
                 let (_memory, mapping) = make(&plan, &layout, None).unwrap();
-                let before = residency(&mapping, 4096).unwrap();
+                let before = residency(&mapping, plan.page_bytes).unwrap();
                 let found = evidence(&root, &mapping, &plan, &layout, &before).unwrap();
                 assert_eq!(found.policy, policy, "{backing:?}");
-                assert_eq!(found.page_bytes, 4096);
+                assert_eq!(found.page_bytes, plan.page_bytes);
                 let everything = [(NodeId(0), layout.bytes)];
                 assert!(found.bytes_by_node_after.into_iter().eq(everything));
                 assert_eq!(found.pools.len(), plan.allocation.pool_nodes().len());

@@ -40,7 +40,7 @@ impl SmallSga {
         let size = SgaSize {
             sessions: 2,
             cache_bytes: MIB,
-            page_bytes: 4096,
+            page_bytes: linux::process::page_bytes(),
             pools,
             data_bytes,
             content: Content::Tables,
@@ -50,7 +50,8 @@ impl SmallSga {
         let bytes = layout.bytes as usize;
         let folder = tempfile::tempdir().unwrap();
         let small = SmallSga {
-            memory: SharedMemory::create(ObjectKind::Memfd, bytes, 4096).unwrap(),
+            memory: SharedMemory::create(ObjectKind::Memfd, bytes, linux::process::page_bytes())
+                .unwrap(),
             layout,
             file: DataFile::create(folder.path(), layout.data_file_bytes()).unwrap(),
             _folder: folder,

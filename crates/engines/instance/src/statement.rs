@@ -140,14 +140,19 @@ pub(crate) mod tests {
         let layout = SgaLayout::new(&SgaSize {
             sessions: 2,
             cache_bytes,
-            page_bytes: 4096,
+            page_bytes: linux::process::page_bytes(),
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
             updates: false,
         })
         .unwrap();
-        let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
+        let memory = SharedMemory::create(
+            ObjectKind::Memfd,
+            layout.bytes as usize,
+            linux::process::page_bytes(),
+        )
+        .unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);
         load(&sga, None, 7).unwrap();

@@ -157,7 +157,9 @@ fn read(root: &Root, pid: u32) -> Option<Looked> {
     let mut looked = Looked::default();
     for line in file.text().lines() {
         let line = numa_maps::parse_line(line).ok()?;
-        let page_bytes = line.kernel_page_bytes.unwrap_or(4096);
+        let page_bytes = line
+            .kernel_page_bytes
+            .unwrap_or_else(linux::process::page_bytes);
         let pages = line.pages_by_node.iter();
         let bytes = pages.map(|(node, pages)| (*node, pages.saturating_mul(page_bytes)));
         let bytes: BytesByNode = bytes.collect();

@@ -11,9 +11,15 @@ use model::{
 /// Interleaving is page by page, so only the ends of the mapping make it uneven.
 const INTERLEAVE_TOLERANCE: f64 = 0.01;
 
-/// A transparent huge page, where the pages of its page table are 4 KiB (kernel,
-/// admin-guide/mm/transhuge.rst); larger ones, of other page sizes, are compared more strictly.
-const TRANSPARENT_HUGE_BYTES: u64 = 2 << 20;
+/// Where the memory of a server was moved.
+#[derive(Debug, Clone, Copy)]
+pub struct MovedTo<'a> {
+    /// As requested.
+    pub allocation: &'a Allocation,
+    /// The largest page that is moved whole: a transparent huge page of this machine
+    /// ([`linux::sysfs_huge_pages::transparent_page_bytes`]).
+    pub page_bytes_max: u64,
+}
 
 /// Every way in which the `evidence` of an instance contradicts the placement of its processes or
 /// of its SGA, in words; empty when both hold. The pages lie where they were `moved_to`, whatever
@@ -21,7 +27,7 @@ const TRANSPARENT_HUGE_BYTES: u64 = 2 << 20;
 pub fn contradictions(
     placement: &Placement,
     work: &LogicalReads,
-    moved_to: Option<&Allocation>,
+    moved_to: Option<MovedTo<'_>>,
     evidence: &Evidence,
 ) -> Vec<String> {
     let mut found = Vec::new();
@@ -29,8 +35,8 @@ pub fn contradictions(
         Some(sga) => {
             let asked = Asked {
                 what: "the SGA",
-                allocation: moved_to.unwrap_or(&work.sga.allocation),
-                is_by_policy: moved_to.is_none(),
+                allocation: moved_to.map_or(&work.sga.allocation, |it| it.allocation),
+                moved_bytes: moved_to.map(|it| it.page_bytes_max),
                 page_bytes: work.sga.page_bytes,
                 otherwise: placement.memory_nodes.as_ref(),
             };
@@ -101,7 +107,7 @@ pub fn own_memory_contradictions(
         let asked = Asked {
             what: &what,
             allocation: &own.allocation,
-            is_by_policy: true,
+            moved_bytes: None,
             page_bytes,
             otherwise: Some(&session.memory_nodes_allowed),
         };
@@ -115,8 +121,8 @@ struct Asked<'p> {
     /// What it is, in words.
     what: &'p str,
     allocation: &'p Allocation,
-    /// Whether it got there by its policy.
-    is_by_policy: bool,
+    /// The largest page that was moved whole; `None` where it lies there by its policy.
+    moved_bytes: Option<u64>,
     page_bytes: u64,
     /// The nodes it may lie on where the allocation names none.
     otherwise: Option<&'p NodeSet>,
@@ -147,7 +153,7 @@ impl Asked<'_> {
         if let Some(allowed) = allowed.as_ref().or(self.otherwise) {
             self.outside(seen, allowed, found);
         }
-        let policy = policy_in_kernel_words(self.allocation).filter(|_| self.is_by_policy);
+        let policy = policy_in_kernel_words(self.allocation).filter(|_| self.moved_bytes.is_none());
         if let Some(policy) = policy.filter(|policy| *policy != seen.policy) {
             let seen = &seen.policy;
             found.push(format!(
@@ -169,13 +175,9 @@ impl Asked<'_> {
         }
     }
 
-    /// The most that goes to a node at once. What was moved may be in transparent huge pages, which
-    /// are moved whole.
+    /// The most that goes to a node at once.
     fn unit_bytes(&self) -> u64 {
-        match self.is_by_policy {
-            true => self.page_bytes,
-            false => self.page_bytes.max(TRANSPARENT_HUGE_BYTES),
-        }
+        self.page_bytes.max(self.moved_bytes.unwrap_or(0))
     }
 
     fn outside(&self, seen: &SgaEvidence, allowed: &NodeSet, found: &mut Vec<String>) {
@@ -359,7 +361,7 @@ mod tests {
         OwnMemory, Placement, PoolEvidence, SessionEvidence, SessionLoad, SgaEvidence, SgaPlan,
     };
 
-    use super::{contradictions, own_memory_contradictions, placement_contradictions};
+    use super::{MovedTo, contradictions, own_memory_contradictions, placement_contradictions};
 
     fn placement() -> Placement {
         Placement {
@@ -522,17 +524,29 @@ mod tests {
     #[test]
     fn memory_that_was_moved_lies_where_it_was_moved_to() {
         let to = Allocation::Interleave("0-1".parse().unwrap());
-        let found = |bytes| {
+        let found = |page_bytes_max, bytes| {
             let (work, evidence) = spread(Allocation::OsDefault, "default", bytes);
-            contradictions(&Placement::inherited(), &work, Some(&to), &evidence).join("; ")
+            let moved_to = Some(MovedTo {
+                allocation: &to,
+                page_bytes_max,
+            });
+            contradictions(&Placement::inherited(), &work, moved_to, &evidence).join("; ")
         };
-        assert_eq!(found([1 << 20, 1 << 20]), "");
-        assert_eq!(found([5 << 20, 1 << 20]), "");
-        let uneven = found([7 << 20, 1 << 20]);
-        assert!(uneven.contains("interleaving is uneven"), "{uneven}");
+        assert_eq!(found(2 << 20, [1 << 20, 1 << 20]), "");
+        assert_eq!(found(2 << 20, [5 << 20, 1 << 20]), "");
+        // A kernel without transparent huge pages, and one with pages of 32 MiB (base pages 16 KiB).
+        for (page_bytes_max, bytes) in [(2, [7, 1]), (0, [5, 1]), (32, [99, 1])] {
+            let uneven = found(page_bytes_max << 20, bytes.map(|it| it << 20));
+            assert!(uneven.contains("interleaving is uneven"), "{uneven}");
+        }
+        assert_eq!(found(32 << 20, [60 << 20, 1 << 20]), "");
         let (work, evidence) = spread(Allocation::OsDefault, "default", [1 << 20, 1 << 20]);
         let to = Allocation::Prefer(NodeId(1));
-        let found = contradictions(&Placement::inherited(), &work, Some(&to), &evidence);
+        let moved_to = Some(MovedTo {
+            allocation: &to,
+            page_bytes_max: 2 << 20,
+        });
+        let found = contradictions(&Placement::inherited(), &work, moved_to, &evidence);
         assert!(found[0].contains("on node 0, not on 1"), "{found:?}");
     }
 

@@ -187,6 +187,7 @@ mod tests {
     use std::fs;
 
     use linux::Root;
+    use linux::process::page_bytes;
     use linux::shared_memory::{ObjectKind, SharedMemory};
     use model::{Allocation, NodeId};
 
@@ -203,31 +204,34 @@ mod tests {
             ObjectKind::Memfd,
             ObjectKind::Shm,
         ] {
-            let memory = SharedMemory::create(kind, 64 * 4096, 4096).unwrap();
+            let memory =
+                SharedMemory::create(kind, 64 * page_bytes() as usize, page_bytes()).unwrap();
             let mapping = memory.map().unwrap();
             let node: model::NodeSet = [NodeId(0)].into_iter().collect();
             allocate_mapping(&mapping, &Allocation::Bind(node), &[]).unwrap();
             assert_eq!(
-                residency(&mapping, 4096).unwrap().bytes_without_node,
-                64 * 4096
+                residency(&mapping, page_bytes())
+                    .unwrap()
+                    .bytes_without_node,
+                64 * page_bytes()
             );
             mapping.populate_for_writing().unwrap();
-            let found = residency(&mapping, 4096).unwrap();
+            let found = residency(&mapping, page_bytes()).unwrap();
             assert_eq!(found.bytes_without_node, 0);
             assert_eq!(
                 found.bytes_by_node.into_iter().collect::<Vec<_>>(),
-                [(NodeId(0), 64 * 4096)]
+                [(NodeId(0), 64 * page_bytes())]
             );
             assert_eq!(
                 counted_in_numa_maps(&mapping, std::slice::from_ref(&(0..mapping.len()))).unwrap(),
-                [residency(&mapping, 4096).unwrap()]
+                [residency(&mapping, page_bytes()).unwrap()]
             );
             let lines = numa_maps_lines(&Root::live(), &mapping).unwrap();
             let [line] = lines.as_slice() else {
                 panic!("{lines:?}");
             };
             assert_eq!(line.policy, "bind:0");
-            assert_eq!(line.kernel_page_bytes, Some(4096));
+            assert_eq!(line.kernel_page_bytes, Some(page_bytes()));
             assert_eq!(line.pages_by_node[&NodeId(0)], 64);
         }
     }
@@ -239,10 +243,12 @@ mod tests {
             ObjectKind::Memfd,
             ObjectKind::Shm,
         ] {
-            let memory = SharedMemory::create(kind, 64 * 4096, 4096).unwrap();
+            let memory =
+                SharedMemory::create(kind, 64 * page_bytes() as usize, page_bytes()).unwrap();
             let mapping = memory.map().unwrap();
             let nodes: model::NodeSet = [NodeId(0)].into_iter().collect();
-            let pool = 16 * 4096..64 * 4096;
+            let page = page_bytes() as usize;
+            let pool = 16 * page..64 * page;
             let pools = [(NodeId(0), pool.clone())];
             allocate_mapping(&mapping, &Allocation::PerNode(nodes), &pools).unwrap();
             mapping.populate_for_writing().unwrap();
@@ -250,9 +256,9 @@ mod tests {
             let policies: Vec<_> = lines.iter().map(|line| line.policy.as_str()).collect();
             assert_eq!(policies, ["interleave:0", "prefer:0"], "{kind:?}");
             let parts = [0..pool.start, pool.clone()];
-            let found = residency_of_parts(&mapping, 4096, &parts).unwrap();
-            assert_eq!(found[0].bytes_by_node[&NodeId(0)], 16 * 4096);
-            assert_eq!(found[1].bytes_by_node[&NodeId(0)], 48 * 4096);
+            let found = residency_of_parts(&mapping, page_bytes(), &parts).unwrap();
+            assert_eq!(found[0].bytes_by_node[&NodeId(0)], 16 * page_bytes());
+            assert_eq!(found[1].bytes_by_node[&NodeId(0)], 48 * page_bytes());
             assert_eq!(counted_in_numa_maps(&mapping, &parts).unwrap(), found);
         }
     }

@@ -27,7 +27,9 @@ pub mod thread_cpus;
 
 pub use apply::{allocate_mapping, apply_to_this_process};
 pub use changes::CHANGES;
-pub use contradictions::{contradictions, own_memory_contradictions, placement_contradictions};
+pub use contradictions::{
+    MovedTo, contradictions, own_memory_contradictions, placement_contradictions,
+};
 pub use destination::{Destination, Pattern};
 pub use dose::Dose;
 pub use error::Error;

@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn an_object_that_is_open_and_not_mapped_is_not_gone() {
-        let memory = SharedMemory::create(ObjectKind::Memfd, 4096, 4096).unwrap();
+        let page = linux::process::page_bytes();
+        let memory = SharedMemory::create(ObjectKind::Memfd, page as usize, page).unwrap();
         let Ticket::Descriptor(descriptor) = memory.ticket() else {
             unreachable!("a memfd has a descriptor");
         };
@@ -189,7 +190,7 @@ mod tests {
         let file = open.into_iter().find(of_this).unwrap();
         let words = ObjectWords::from(file.object);
         let name = "/memfd:numalab-sga";
-        assert_eq!(object(&root, &words, name).unwrap().unwrap().bytes, 4096);
+        assert_eq!(object(&root, &words, name).unwrap().unwrap().bytes, page);
         drop(memory);
         assert!(object(&root, &words, name).unwrap().is_none());
     }

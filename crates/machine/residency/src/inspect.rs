@@ -22,9 +22,6 @@ use super::threads::{self, ProcessThreads, Roles};
 use super::{layout, numa_maps_method, policies, pool_bound, process_maps};
 use crate::instances::{self, InstanceError, Member, Target};
 
-/// Page size of a captured tree: captures come from x86-64.
-const PAGE_BYTES_OF_CAPTURES: u64 = 4096;
-
 /// How to inspect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -285,11 +282,7 @@ fn by_numa_maps(root: &Root, members: &[Member], topology: &Topology, gaps: &mut
     let huge_page_bytes = default_pool
         .map(|pool| pool.page_bytes)
         .or_else(|| meminfo.and_then(|meminfo| meminfo.huge_page_bytes));
-    let page_bytes = if root.is_live() {
-        linux::process::page_bytes()
-    } else {
-        PAGE_BYTES_OF_CAPTURES
-    };
+    let page_bytes = topology.base_page_bytes();
     let found = numa_maps_method::read(root, members, huge_page_bytes, page_bytes, gaps);
     Looked {
         segments: found.segments,

@@ -428,7 +428,8 @@ mod tests {
 
     #[test]
     fn touched_pages_have_a_node_and_others_have_none() {
-        let memory = SharedMemory::create(ObjectKind::Memfd, 64 * 4096, 4096).unwrap();
+        let page = linux::process::page_bytes();
+        let memory = SharedMemory::create(ObjectKind::Memfd, 64 * page as usize, page).unwrap();
         let mapping = memory.map().unwrap();
         let root = Root::live();
         let own = std::process::id();
@@ -440,11 +441,11 @@ mod tests {
                 .find(|line| line.start == start)
                 .unwrap()
                 .clone();
-            let pages = nodes_of_range(&root, own, &line, &[own], (8192, 16 * 4096));
+            let pages = nodes_of_range(&root, own, &line, &[own], (2 * page, 16 * page));
             pages.unwrap()
         };
         let before = look();
-        assert_eq!(before, RangePages::unknown(4096, 2..18));
+        assert_eq!(before, RangePages::unknown(page, 2..18));
         mapping.populate_for_writing().unwrap();
         let pages: Vec<u64> = look().known().map(|(page, _)| page).collect();
         assert_eq!(pages, Vec::from_iter(2..18));

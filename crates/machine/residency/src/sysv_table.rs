@@ -65,8 +65,9 @@ fn identity(rows: &Rows, segment: &SegmentResidency, object: ObjectId) -> Option
     })
 }
 
-/// The length is rounded up to pages when it is mapped; the largest pages are 1 GiB.
-const HUGE_PAGE_BYTES_MAX: u64 = 1 << 30;
+/// The length is rounded up to pages when it is mapped; the largest pages are 16 GiB, on arm64 with
+/// base pages of 64 KiB and on POWER (kernel, `Documentation/arch/arm64/hugetlbpage.rst`).
+const HUGE_PAGE_BYTES_MAX: u64 = 16 << 30;
 
 #[cfg(test)]
 mod tests {

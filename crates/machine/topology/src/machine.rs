@@ -11,8 +11,8 @@ use crate::{caches, contradictions, cores, cpus, distances, nodes};
 /// The file that lists a machine's memory.
 const MEMINFO: &str = "proc/meminfo";
 
-/// Reads the topology of a live or captured machine. No file tells whether it is emulated, and few
-/// name its hypervisor: a caller on a live machine adds what CPUID says.
+/// Reads the topology of a live or captured machine. Few files name its hypervisor, and fewer tell
+/// whether it is emulated: a caller on a live machine adds what CPUID says.
 ///
 /// # Errors
 /// When no CPU is online, there is no memory, or a file is malformed.
@@ -23,9 +23,11 @@ pub fn read(root: &Root) -> Result<Topology, Error> {
     let mut settings = nodes.settings.clone();
     settings.cpu_governors = cores::governors(cpus.governors, &mut gaps);
     let cores = cores::of(&cpus.positions, &nodes.cpus, &nodes.nodes, &mut gaps);
+    let hypervisor = linux::virtual_machine::hypervisor(root)?;
     let topology = Topology {
         cpu_model: linux::proc_cpuinfo::processor_name(root)?,
-        hypervisor: linux::virtual_machine::hypervisor(root)?,
+        emulated: linux::virtual_machine::emulated(root, hypervisor.as_deref())?,
+        hypervisor,
         possible_nodes: sysfs_nodes::possible(root)?,
         distances: match ids.is_empty() {
             true => None,
@@ -96,6 +98,7 @@ fn nodes_and_memory(root: &Root, gaps: &mut Gaps) -> Result<(Topology, NodeSet),
         possible_cpus: lists.possible,
         isolated_cpus: lists.isolated,
         memory_bytes: meminfo.total_bytes,
+        page_bytes: linux::base_page::bytes(root)?,
         huge_pages: machine_pools,
         settings: linux::kernel_settings::read(root)?,
         ..Topology::default()

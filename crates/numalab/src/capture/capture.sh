@@ -27,7 +27,7 @@ part() {
     proc/cpuinfo) sed 30q "$1" ;;
     proc/mounts) awk '$3 ~ /^(cgroup2?|hugetlbfs|proc|sysfs|devtmpfs)$/' "$1" ;;
     proc/cmdline) tr ' ' '\n' <"$1" | grep -E '^(hugepages|default_huge|numa|isolcpus|mem)' ;;
-    proc/zoneinfo) grep -E '^ *(Node|pages|low|spanned|protection:|start_pfn:) ' "$1" ;;
+    proc/zoneinfo) grep -E '^ *(Node|pages|low|spanned|managed|protection:|start_pfn:) ' "$1" ;;
     *) tr '\000' '\n' <"$1" 2>/dev/null | sed 1q ;; # of arguments, the program alone
     esac
     echo
@@ -57,7 +57,10 @@ part proc/zoneinfo
 show proc/meminfo proc/sysvipc/shm proc/uptime proc/vmstat
 show proc/sys/kernel/numa_balancing proc/sys/kernel/osrelease proc/sys/vm/zone_reclaim_mode
 show proc/sys/vm/nr_hugepages proc/sys/vm/nr_overcommit_hugepages proc/sys/vm/swappiness
-show sys/class/dmi/id/sys_vendor sys/class/dmi/id/product_name
+show sys/class/dmi/id/sys_vendor sys/class/dmi/id/product_name sys/hypervisor/type
+for file in compatible hypervisor/compatible fw-cfg@*/compatible; do
+    for found in sys/firmware/devicetree/base/$file; do part $found; done
+done
 show $cpu/online $cpu/offline $cpu/possible $cpu/isolated $cpu/smt/active
 show $cpu/cpu[0-9]*/online $cpu/cpu[0-9]*/topology/*_list $cpu/cpu[0-9]*/topology/*_id
 show $cpu/cpu[0-9]*/cache/index[0-9]*/level $cpu/cpu[0-9]*/cache/index[0-9]*/type

@@ -27,7 +27,6 @@ pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host, F
     };
     host.huge_segment_bytes_max = linux::shared_memory::huge_segment_bytes_max(&root);
     host.missing_servers = table::missing(postgres_places());
-    host.base_page_bytes = linux::process::page_bytes();
     host.has_weighted_interleave = linux::kernel_settings::interleave_weights(&root)?.is_some();
     host.group_left_bytes = placement::memory_limit::left_bytes(&root)?;
     host.shm_free_bytes = linux::shared_memory::shm_free_bytes();
@@ -39,7 +38,8 @@ pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host, F
     }
     for zone in proc_zoneinfo::read(&root)? {
         let reserved = host.reserved_bytes.entry(zone.node).or_default();
-        *reserved = reserved.saturating_add(zone.low.saturating_mul(host.base_page_bytes));
+        let bytes = zone.low.saturating_mul(topology.base_page_bytes());
+        *reserved = reserved.saturating_add(bytes);
     }
     Ok(host)
 }

@@ -9,7 +9,7 @@ pub(crate) fn live_topology() -> Result<Topology, linux::Error> {
     let virtualisation = linux::cpuid::virtualisation();
     Ok(Topology {
         hypervisor: virtualisation.hypervisor.or(topology.hypervisor),
-        emulated: virtualisation.emulated,
+        emulated: virtualisation.emulated.or(topology.emulated),
         ..topology
     })
 }

@@ -24,19 +24,19 @@ os.chdir(sys.argv[1])
 # PR_SET_NAME
 libc.prctl(15, b'mariadbd')
 fd = os.memfd_create('far')
-os.ftruncate(fd, (1 << 60) + 4096)
+os.ftruncate(fd, (1 << 60) + mmap.PAGESIZE)
 PRIVATE, SHARED, NORESERVE, ANONYMOUS = 2, 1, 0x4000, 0x20
 LONG = int(sys.argv[2]) << 30
 for flags, fd, length, offset in [
     (PRIVATE | ANONYMOUS, -1, LONG, 0),
     (SHARED, fd, LONG // 4, 0),
-    (SHARED, fd, 4096, 1 << 60),
+    (SHARED, fd, mmap.PAGESIZE, 1 << 60),
 ]:
     at = libc.mmap(None, length, 3, flags | NORESERVE, fd, offset)
     assert at != ctypes.c_void_p(-1).value, ctypes.get_errno()
     # MADV_NOHUGEPAGE
     libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(length), 15)
-    for page in {0, length - 4096}:
+    for page in {0, length - mmap.PAGESIZE}:
         ctypes.memset(at + page, 1, 1)
 print('mapped', flush=True)
 sys.stdin.read()
@@ -87,7 +87,7 @@ fn memory_without_pages_costs_no_command_memory_or_an_endless_look() {
         .find(|it| it["name"].as_str().unwrap().starts_with("/memfd:far"));
     let by_node = far.unwrap()["bytes_by_node"].as_object().unwrap().values();
     let bytes: u64 = by_node.map(|it| it.as_u64().unwrap()).sum();
-    assert_eq!(bytes, 3 * 4096, "{far:#?}");
+    assert_eq!(bytes, 3 * linux::process::page_bytes(), "{far:#?}");
     until("it is still there", || {
         server.0.try_wait().unwrap().is_none().then_some(())
     });

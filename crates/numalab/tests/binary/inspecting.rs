@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use linux::process::page_bytes;
 use linux::shared_memory::{ObjectKind, SharedMemory};
 use serde_json::Value;
 use testing::{Need, not_run};
@@ -77,14 +78,14 @@ fn threads_that_end_meanwhile_are_skipped_and_counted() {
 fn a_mapping_that_changes_meanwhile_never_makes_a_wrong_total() {
     const BYTES: u64 = 8 << 20;
     let laboratory = Laboratory::new();
-    let fixed = SharedMemory::create(ObjectKind::Memfd, BYTES as usize, 4096).unwrap();
+    let fixed = SharedMemory::create(ObjectKind::Memfd, BYTES as usize, page_bytes()).unwrap();
     let mapping = fixed.map().unwrap();
     mapping.populate_for_writing().unwrap();
     let stop = AtomicBool::new(false);
     let looks = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                let other = SharedMemory::create(ObjectKind::Memfd, 1 << 20, 4096).unwrap();
+                let other = SharedMemory::create(ObjectKind::Memfd, 1 << 20, page_bytes()).unwrap();
                 other.map().unwrap().populate_for_writing().unwrap();
             }
         });
@@ -103,7 +104,7 @@ fn a_mapping_that_changes_meanwhile_never_makes_a_wrong_total() {
 #[test]
 fn ten_thousand_mappings_of_one_object_are_one_object() {
     let laboratory = Laboratory::new();
-    let memory = SharedMemory::create(ObjectKind::Memfd, 16 << 20, 4096).unwrap();
+    let memory = SharedMemory::create(ObjectKind::Memfd, 16 << 20, page_bytes()).unwrap();
     let mappings: Vec<_> = (0..10_000).map(|_| memory.map().unwrap()).collect();
     mappings[0].populate_for_writing().unwrap();
     let pid = std::process::id().to_string();

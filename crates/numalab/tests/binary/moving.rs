@@ -114,7 +114,7 @@ fn the_trace_of_a_move_has_what_was_moved_and_where_it_is() {
     until("64 MiB are held", || {
         let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
         let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
-        (pages > (64 << 20) / 4096).then_some(())
+        (pages > (64 << 20) / linux::process::page_bytes()).then_some(())
     });
     let file = laboratory.state().join("trace.json");
     let path = file.display().to_string();

@@ -9,7 +9,7 @@ use super::cost_table::CostTable;
 use super::load::{DataSize, WorkChoice, WorkUnit};
 use super::place::{CpuChoice, MemoryChoice};
 use super::quantity::Quantity;
-use super::sga::{AllocationChoice, CacheSize};
+use super::sga::{AllocationChoice, CacheSize, PageSize};
 use super::vocabulary::Word;
 
 /// A question with its cases, independent of any machine.
@@ -96,7 +96,7 @@ pub struct CaseDefinition {
     /// What backs the SGA.
     pub backing: Backing,
     /// Page size of the SGA.
-    pub page_bytes: u64,
+    pub page_size: PageSize,
     /// The nodes on which the SGA lies.
     pub allocation: AllocationChoice,
     /// Sessions that run the load.
@@ -141,7 +141,7 @@ const INSTANCE: Word<Engine> = Word {
 };
 
 /// What a server means in a definition, whatever the database.
-const ABOUT_SERVERS: &str = "a throw-away server of this database; page-size 4KiB means no huge \
+const ABOUT_SERVERS: &str = "a throw-away server of this database; page-size base means no huge \
                              pages, larger means huge pages; allocation is the memory policy of \
                              all its processes; backing and cpu-count mean nothing to it";
 

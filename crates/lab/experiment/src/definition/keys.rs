@@ -156,8 +156,9 @@ pub(crate) const KEYS: &[Key] = &[
     key(
         Table::Sga,
         "page-size",
-        Some("4KiB"),
-        "size of its pages; the pool must already have the huge pages",
+        Some("base"),
+        "size of its pages, `base` for that of this machine's base pages; the pool must already \
+         have the huge pages",
     ),
     key(
         Table::Sga,

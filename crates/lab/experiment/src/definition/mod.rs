@@ -27,6 +27,6 @@ pub(crate) use quantity::QUANTITY_MAX;
 pub use quantity::{Quantity, Scaled};
 pub use reference::reference;
 pub(crate) use server_settings::{ValuePart, value_parts};
-pub use sga::{AllocationChoice, BEYOND_CACHES, CacheSize};
+pub use sga::{AllocationChoice, BEYOND_CACHES, CacheSize, PageSize};
 pub use shipped::{SHIPPED, Shipped, find};
 pub use vocabulary::Word;

@@ -19,9 +19,7 @@ use super::place::{CpuChoice, MemoryChoice, nearest_place};
 use super::quantity::Quantity;
 use super::read_value::{OFF, cpu_count, line, name, quantity};
 use super::server_settings::{SETTINGS_EXPECTED, parse_settings};
-use super::sga::{
-    AllocationChoice, BACKINGS, BEYOND_CACHES, CacheSize, PAGE_SIZE_EXPECTED, parse_page_bytes,
-};
+use super::sga::{AllocationChoice, BACKINGS, BEYOND_CACHES, CacheSize, PageSize};
 use super::vocabulary::{Word, names, nearest, value_of};
 use crate::Error;
 
@@ -265,10 +263,10 @@ impl<'t> CaseSections<'t> {
         self.word(Table::Sga, "backing", BACKINGS)
     }
 
-    fn page_bytes(&self) -> Result<u64, Error> {
-        let expected = PAGE_SIZE_EXPECTED;
-        self.value(Table::Sga, "page-size", expected, parse_page_bytes, |_| {
-            None
+    fn page_size(&self) -> Result<PageSize, Error> {
+        let expected = PageSize::EXPECTED;
+        self.value(Table::Sga, "page-size", expected, PageSize::parse, |text| {
+            nearest(text, [PageSize::BASE]).map(str::to_owned)
         })
     }
 
@@ -313,7 +311,7 @@ impl<'t> CaseSections<'t> {
             server_settings: self.server_settings()?,
             cache: self.cache()?,
             backing: self.backing()?,
-            page_bytes: self.page_bytes()?,
+            page_size: self.page_size()?,
             allocation: self.allocation(Table::Sga, "allocation")?,
             sessions,
             cpu_count: self.cpu_count(sessions)?,
@@ -341,7 +339,7 @@ impl<'t> CaseSections<'t> {
         self.server_settings()?;
         self.cache()?;
         self.backing()?;
-        self.page_bytes()?;
+        self.page_size()?;
         self.allocation(Table::Sga, "allocation")?;
         self.data()?;
         self.update_pct()?;

@@ -11,7 +11,7 @@ use super::super::experiment::MechanismChoice;
 use super::super::load::{DataSize, WorkUnit};
 use super::super::place::{CpuChoice, MemoryChoice};
 use super::super::quantity::Quantity;
-use super::super::sga::{AllocationChoice, CacheSize};
+use super::super::sga::{AllocationChoice, CacheSize, PageSize};
 use super::*;
 use proptest::prelude::*;
 
@@ -90,7 +90,7 @@ fn a_small_file_gets_every_default() {
     assert_eq!(one.mechanism, MechanismChoice::Auto);
     assert_eq!(one.cache, CacheSize::BeyondCaches);
     assert_eq!(one.backing, Backing::Memfd);
-    assert_eq!(one.page_bytes, 4096);
+    assert_eq!(one.page_size, PageSize::Base);
     assert_eq!(one.allocation, AllocationChoice::OsDefault);
     assert_eq!((one.sessions, one.cpu_count), (Quantity::Number(4), None));
     assert_eq!(definition.text, SMALL);
@@ -123,7 +123,7 @@ fn a_case_overrides_every_default() {
     assert_eq!(two.mechanism, MechanismChoice::Affinity);
     assert_eq!(two.cache, CacheSize::Bytes(64 << 20));
     assert_eq!(two.backing, Backing::Sysv);
-    assert_eq!(two.page_bytes, 2 << 20);
+    assert_eq!(two.page_size, PageSize::Bytes(2 << 20));
     assert_eq!(two.sessions, Quantity::Scaled(Scaled::Readers));
     assert_eq!(two.cpu_count, Some(Quantity::Number(2)));
     assert_eq!(two.data, DataSize::Bytes(2 << 30));
@@ -366,7 +366,7 @@ fn wrong_values_say_what_was_expected() {
         [
             "\"2MiB\"",
             "\"3MiB\"",
-            "expected a page size such as 4KiB, 2MiB or 1GiB",
+            "expected base, or a page size such as 4KiB, 2MiB or 1GiB",
         ],
         ["bind:0", "bind:", allocations],
         [

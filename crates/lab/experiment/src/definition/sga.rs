@@ -60,14 +60,38 @@ pub(crate) const BACKINGS: &[Word<Backing>] = &[
     },
 ];
 
-/// Parses a page size: a power of two of at least 4 KiB.
-pub(crate) fn parse_page_bytes(text: &str) -> Option<u64> {
-    let ByteSize(bytes) = text.parse().ok()?;
-    (bytes >= 4096 && bytes.is_power_of_two()).then_some(bytes)
+/// The size of the pages of an SGA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageSize {
+    /// The base page of the machine: 4 KiB, on Arm and POWER up to 64 KiB.
+    Base,
+    /// A size in bytes.
+    Bytes(u64),
 }
 
-/// What [`parse_page_bytes`] accepts, for messages.
-pub(crate) const PAGE_SIZE_EXPECTED: &str = "a page size such as 4KiB, 2MiB or 1GiB";
+impl PageSize {
+    /// The word for [`PageSize::Base`].
+    pub(crate) const BASE: &str = "base";
+    /// What [`Self::parse`] accepts, for messages.
+    pub(crate) const EXPECTED: &str = "base, or a page size such as 4KiB, 2MiB or 1GiB";
+
+    /// Parses [`Self::BASE`] or a power of two of at least 4 KiB.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text == Self::BASE {
+            return Some(PageSize::Base);
+        }
+        let ByteSize(bytes) = text.parse().ok()?;
+        (bytes >= 4096 && bytes.is_power_of_two()).then_some(PageSize::Bytes(bytes))
+    }
+
+    /// Returns the size on a machine whose base pages have this size.
+    pub(crate) fn bytes(self, base_page_bytes: u64) -> u64 {
+        match self {
+            PageSize::Base => base_page_bytes,
+            PageSize::Bytes(bytes) => bytes,
+        }
+    }
+}
 
 /// The requested allocation of pages to nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -244,10 +268,12 @@ mod tests {
         assert_eq!(cache("1 KiB"), None);
         assert_eq!(cache("17 TiB"), None);
         assert_eq!(cache("much"), None);
-        assert_eq!(parse_page_bytes("4KiB"), Some(4096));
-        assert_eq!(parse_page_bytes("2M"), Some(2 << 20));
-        assert_eq!(parse_page_bytes("1000"), None);
-        assert_eq!(parse_page_bytes("3MiB"), None);
+        let page = PageSize::parse;
+        assert_eq!(page("base").map(|it| it.bytes(64 << 10)), Some(64 << 10));
+        assert_eq!(page("4KiB").map(|it| it.bytes(64 << 10)), Some(4096));
+        assert_eq!(page("2M"), Some(PageSize::Bytes(2 << 20)));
+        assert_eq!(page("1000"), None);
+        assert_eq!(page("3MiB"), None);
     }
 
     #[test]
@@ -266,7 +292,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "\\PC*") {
             let _ = (AllocationChoice::parse(&text), AllocationChoice::nearest(&text));
-            let _ = (CacheSize::parse(&text), parse_page_bytes(&text));
+            let _ = (CacheSize::parse(&text), PageSize::parse(&text));
         }
     }
 }

@@ -81,7 +81,7 @@ fn of_case(case: &CasePlan, host: &Host) -> Option<String> {
             "database writers of {name} write while it is parked"
         ));
     }
-    if work.sga.page_bytes != host.base_page_bytes {
+    if work.sga.page_bytes != host.topology.base_page_bytes() {
         let size = ByteSize(work.sga.page_bytes);
         return Some(format!("{name} takes {size} pages from a pool"));
     }

@@ -30,7 +30,7 @@ pub(super) fn plan(engine: Engine, case: &CaseDefinition, host: &Host) -> Result
             CacheSize::BeyondCaches => host.bytes_beyond_caches(),
         },
         backing: case.backing,
-        page_bytes: case.page_bytes,
+        page_bytes: case.page_size.bytes(host.topology.base_page_bytes()),
         allocation: placement::allocation(
             host.chosen_allocation(&case.allocation)?,
             &placement,
@@ -172,6 +172,29 @@ mod tests {
             "instance",
             "applies only to a PostgreSQL server",
         );
+    }
+
+    #[test]
+    fn an_sga_has_base_pages_of_the_machine_whatever_their_size() {
+        for base in [4 << 10, 16 << 10, 64 << 10] {
+            let mut machine = article_000();
+            machine.page_bytes = Some(base);
+            let plan = planner::plan(&second(""), &Host::new(&machine)).unwrap();
+            for case in &plan.cases {
+                assert_eq!(case.instance().unwrap().sga.page_bytes, base);
+            }
+            let asked = planner::plan(&second("page-size = \"4KiB\""), &Host::new(&machine));
+            let skipped = asked.unwrap().skipped;
+            let reasons: Vec<String> = skipped.iter().map(|it| it.cannot.to_string()).collect();
+            match base {
+                4096 => assert!(reasons.is_empty(), "{reasons:?}"),
+                _ => assert!(
+                    reasons[0].ends_with("set page-size = \"base\"")
+                        && reasons[0].starts_with("needs 4 KiB pages (the smallest here: "),
+                    "{reasons:?}"
+                ),
+            }
+        }
     }
 
     #[test]

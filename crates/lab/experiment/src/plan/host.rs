@@ -29,8 +29,6 @@ pub struct Host {
     pub evidence_of_others: Support,
     /// The databases of which no server can be started, with why and what would help.
     pub missing_servers: BTreeMap<ServerKind, String>,
-    /// Size of an ordinary page.
-    pub base_page_bytes: u64,
     /// Bytes by node that the kernel reclaims under memory demand: the page cache. Empty when
     /// unknown; then only free memory counts.
     pub reclaimable_bytes: BTreeMap<NodeId, u64>,
@@ -78,8 +76,7 @@ impl Support {
 }
 
 impl Host {
-    /// Creates a host whose process may use everything, with 4 KiB pages and without processor
-    /// groups.
+    /// Creates a host whose process may use everything, without processor groups.
     pub fn new(topology: &Topology) -> Self {
         Host {
             topology: topology.clone(),
@@ -94,7 +91,6 @@ impl Host {
             evidence: Support::Available,
             evidence_of_others: Support::Available,
             missing_servers: BTreeMap::new(),
-            base_page_bytes: 4096,
             reclaimable_bytes: BTreeMap::new(),
             reserved_bytes: BTreeMap::new(),
             has_weighted_interleave: false,

@@ -37,10 +37,7 @@ pub(super) fn plan_kernel(
         &Placement::inherited(),
         host,
     )?;
-    let page_kind = match case.page_bytes == host.base_page_bytes {
-        true => PageKind::Small,
-        false => PageKind::Huge,
-    };
+    let (page_kind, page_bytes) = pages(case, host);
     let from = host.topology.node_of_cpu(first);
     let (placement, work, all_bytes) = match kernel {
         KernelChoice::PointerChase => {
@@ -82,7 +79,7 @@ pub(super) fn plan_kernel(
         host,
         "the kernel's memory",
         all_bytes,
-        case.page_bytes,
+        page_bytes,
         Allocation::Interleave(nodes),
         None,
     )?;
@@ -92,6 +89,16 @@ pub(super) fn plan_kernel(
         placement,
         work,
     })
+}
+
+fn pages(case: &CaseDefinition, host: &Host) -> (PageKind, u64) {
+    let base_page_bytes = host.topology.base_page_bytes();
+    let page_bytes = case.page_size.bytes(base_page_bytes);
+    let kind = match page_bytes == base_page_bytes {
+        true => PageKind::Small,
+        false => PageKind::Huge,
+    };
+    (kind, page_bytes)
 }
 
 /// Minimum memory of a thread of a stream, in bytes.

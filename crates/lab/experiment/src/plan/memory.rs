@@ -6,6 +6,7 @@ use model::{Allocation, Backing, ByteSize, LoadPlan, NodeId, NodeSet, SgaPlan, n
 
 use super::cannot::Cannot;
 use super::host::Host;
+use crate::definition::PageSize;
 
 /// Returns the bytes of the whole SGA: blocks, headers, directory, sessions, in whole pages.
 fn sga_bytes(sga: &SgaPlan, load: &LoadPlan) -> Result<u64, Cannot> {
@@ -97,14 +98,15 @@ pub(crate) fn check(
     if sga.backing == Backing::Shm {
         check_shm(host, sga.page_bytes, bytes)?;
     }
-    if sga.page_bytes == host.base_page_bytes {
+    let base_page_bytes = host.topology.base_page_bytes();
+    if sga.page_bytes == base_page_bytes {
         check_free_memory(host, &demand, bytes)
-    } else if sga.page_bytes < host.base_page_bytes {
-        let (asked, base) = (ByteSize(sga.page_bytes), ByteSize(host.base_page_bytes));
+    } else if sga.page_bytes < base_page_bytes {
+        let (asked, base) = (ByteSize(sga.page_bytes), ByteSize(base_page_bytes));
         let reason = format!("needs {asked} pages (the smallest here: {base})");
         Err(Cannot::machine(
             reason,
-            format!("set page-size = \"{base}\""),
+            format!("set page-size = \"{}\"", PageSize::BASE),
         ))
     } else {
         let pages = bytes.div_ceil(sga.page_bytes);
@@ -124,8 +126,9 @@ fn check_huge_segment(host: &Host, backing: Backing, bytes: u64) -> Result<(), C
 }
 
 fn check_shm(host: &Host, page_bytes: u64, bytes: u64) -> Result<(), Cannot> {
-    if page_bytes != host.base_page_bytes {
-        let (asked, base) = (ByteSize(page_bytes), ByteSize(host.base_page_bytes));
+    let base_page_bytes = host.topology.base_page_bytes();
+    if page_bytes != base_page_bytes {
+        let (asked, base) = (ByteSize(page_bytes), ByteSize(base_page_bytes));
         return Err(Cannot::usage(
             format!("needs {asked} pages in /dev/shm, which has {base} pages"),
             "set backing = \"memfd\" or \"sysv\" for huge pages",

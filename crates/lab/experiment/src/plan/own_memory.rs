@@ -35,7 +35,8 @@ pub(crate) fn sga(
             "set own-allocation in place of allocation",
         ));
     }
-    if load.facts().memory == SessionMemory::File && asked.page_bytes != host.base_page_bytes {
+    let has_small_pages = asked.page_bytes == host.topology.base_page_bytes();
+    if load.facts().memory == SessionMemory::File && !has_small_pages {
         return Err(Cannot::usage(
             "files in /dev/shm have small pages",
             "leave page-size out",

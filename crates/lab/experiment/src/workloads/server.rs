@@ -305,10 +305,15 @@ fn judge(case: &CasePlan, accounts_for_time: bool, trial: &mut Trial) -> Result<
     found.extend(quota_contradiction(work.cpu_quota, quota));
     let time = accounts_for_time.then_some(&sessions.time);
     found.extend(time.and_then(server::unaccounted));
+    let transparent = linux::sysfs_huge_pages::transparent_page_bytes(&linux::Root::live());
+    let moved_to = work.moved_to.as_ref().map(|allocation| placement::MovedTo {
+        allocation,
+        page_bytes_max: transparent.ok().flatten().unwrap_or(0),
+    });
     found.extend(placement::contradictions(
         &case.placement,
         &work.reads,
-        work.moved_to.as_ref(),
+        moved_to,
         &trial.evidence,
     ));
     invalidate(trial, &found);

@@ -274,7 +274,7 @@ impl DoctorInput {
         let free = node.free_bytes?;
         let zones = self.zones.iter().filter(|zone| zone.node == node.id);
         let usable = zones.map(Zone::usable).reduce(u64::saturating_add);
-        let bytes = |pages: u64| pages.saturating_mul(linux::process::page_bytes());
+        let bytes = |pages: u64| pages.saturating_mul(self.topology.base_page_bytes());
         Some(usable.map_or(free, |pages| free.min(bytes(pages))))
     }
 

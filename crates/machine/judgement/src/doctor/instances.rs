@@ -72,7 +72,7 @@ fn room(input: &DoctorInput) -> BTreeMap<NodeId, u64> {
 /// Nodes of databases on which all its processes may have memory and may run. Huge pages stay on
 /// the node of their pool.
 fn allowed(input: &DoctorInput, instance: &Residency) -> NodeSet {
-    let small = linux::process::page_bytes();
+    let small = input.topology.base_page_bytes();
     let mut nodes = input.database_nodes();
     for process in &instance.processes {
         if !process.memory_nodes_allowed.is_empty() {

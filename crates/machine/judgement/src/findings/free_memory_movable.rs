@@ -73,7 +73,7 @@ fn free_by_zone<'a>(input: &DoctorInput, node: &'a Node) -> Option<(&'a Node, u6
     let pages = |is: bool| {
         let of_kind = zones().filter(|zone| is_movable(zone) == is);
         let pages = of_kind.map(Zone::usable).fold(0, u64::saturating_add);
-        pages.saturating_mul(linux::process::page_bytes())
+        pages.saturating_mul(input.topology.base_page_bytes())
     };
     let (movable, others) = (pages(true), pages(false));
     let is_found = movable as f64 >= MUCH_SHARE * all && (others as f64) < NONE_SHARE * all;

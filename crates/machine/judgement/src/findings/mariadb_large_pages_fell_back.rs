@@ -41,18 +41,22 @@ fn check(input: &DoctorInput) -> Option<Found> {
                 format!("HugetlbPages {}", ByteSize(huge_bytes)),
             ),
         ],
-        fix: fix(number("innodb_buffer_pool_size")),
+        fix: fix(input, number("innodb_buffer_pool_size")),
         ..Found::default()
     })
 }
 
-fn fix(pool_bytes: Option<u64>) -> Vec<ShellLine> {
-    const HUGE_PAGE_BYTES: u64 = 2 << 20;
-    let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+fn fix(input: &DoctorInput, pool_bytes: Option<u64>) -> Vec<ShellLine> {
+    // The server takes pages of the default size, where it is not told another one.
+    let mut pools = input.topology.huge_pages.iter();
+    let default = pools.find(|pool| pool.is_default == Some(true));
+    let page_bytes = default.map_or(2 << 20, |pool| pool.page_bytes);
+    let kib = page_bytes / 1024;
+    let pool = format!("/sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages");
     let enough = match pool_bytes {
         // Descriptors of pages come on top, and other caches that are large.
         Some(bytes) => {
-            let pages = (bytes + bytes / 8).div_ceil(HUGE_PAGE_BYTES);
+            let pages = bytes.saturating_add(bytes / 8).div_ceil(page_bytes.max(1));
             shell_line!(
                 "echo {} >{}    # the pool and an eighth for descriptors and caches",
                 pages,

@@ -29,7 +29,8 @@ pub(crate) fn applied(
     if let Some(destination) = candidate.destination() {
         let nodes = weights::nodes_of(destination).unwrap_or_else(|| patient.nodes_used());
         let is_weighted = matches!(destination, Destination::WeightedInterleave(_));
-        place_shared(residency, &candidate.layout, &nodes, is_weighted);
+        let small = then.topology.base_page_bytes();
+        place_shared(residency, small, &candidate.layout, &nodes, is_weighted);
     }
     place_private(residency, patient, &candidate.layout);
     total(residency);
@@ -53,7 +54,7 @@ pub(crate) fn applied(
 
 /// Counts what moves in the room of the nodes.
 fn take_room(then: &mut DoctorInput, patient: &Patient<'_>, layout: &Layout) {
-    let small = linux::process::page_bytes();
+    let small = then.topology.base_page_bytes();
     for ((page_bytes, node), more) in more_by_page_size(patient, &patient.layout(), layout) {
         let less = |room: u64| u64::try_from(i128::from(room) - more).unwrap_or(0);
         if page_bytes == small {
@@ -70,8 +71,13 @@ fn take_room(then: &mut DoctorInput, patient: &Patient<'_>, layout: &Layout) {
     }
 }
 
-fn place_shared(residency: &mut Residency, layout: &Layout, nodes: &NodeSet, is_weighted: bool) {
-    let small = linux::process::page_bytes();
+fn place_shared(
+    residency: &mut Residency,
+    small: u64,
+    layout: &Layout,
+    nodes: &NodeSet,
+    is_weighted: bool,
+) {
     let segments = residency.segments.iter_mut();
     let shared = segments.filter(|it| it.kind.is_shared_memory());
     for (segment, bytes) in shared.zip(&layout.shared) {

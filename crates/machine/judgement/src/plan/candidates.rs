@@ -262,7 +262,7 @@ pub(crate) fn more_by_page_size(
     now: &Layout,
     then: &Layout,
 ) -> BTreeMap<(u64, NodeId), i128> {
-    let small = linux::process::page_bytes();
+    let small = patient.topology.base_page_bytes();
     let mut more: BTreeMap<(u64, NodeId), i128> = BTreeMap::new();
     let mut count = |page_bytes: u64, now: &BytesByNode, then: &BytesByNode| {
         for (node, bytes) in then {
@@ -289,7 +289,7 @@ pub(crate) fn needs(
     now: &Layout,
     then: &Layout,
 ) -> Vec<NeededMemory> {
-    let small = linux::process::page_bytes();
+    let small = patient.topology.base_page_bytes();
     let more = more_by_page_size(patient, now, then);
     let need = |((page_bytes, node), more)| {
         let bytes = u64::try_from(more).ok().filter(|bytes| *bytes > 0)?;

@@ -30,7 +30,7 @@ pub(crate) fn add_steps(
         && patient
             .segments
             .iter()
-            .any(|it| it.page_bytes.unwrap_or(0) > linux::process::page_bytes());
+            .any(|it| it.page_bytes.unwrap_or(0) > input.topology.base_page_bytes());
     if later_in_huge_pages {
         plan.for_good.push(ShellLine::of(
             "# huge pages that are first touched later follow the server's own policy, too",

@@ -104,7 +104,7 @@ fn not_interleaved(input: &DoctorInput, patient: &Patient<'_>, word: &str) -> Ve
     if by_process || by_server {
         return Vec::new();
     }
-    let small = linux::process::page_bytes();
+    let small = input.topology.base_page_bytes();
     let without = patient.segments.iter().filter(|segment| {
         let has_policy = segment.policy.as_deref().is_some_and(is_interleaved);
         let is_small = segment.page_bytes.is_none_or(|it| it == small);

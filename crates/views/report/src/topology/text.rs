@@ -70,7 +70,10 @@ fn machine_text(topology: &Topology, options: &TextOptions) -> String {
             format!("{count} online: {online}; possible: {possible}"),
         );
     }
-    fact("memory", memory_sentence(topology));
+    fact(
+        "memory",
+        memory_sentence(topology) + &unusual_pages(topology),
+    );
     if let Some(hypervisor) = &topology.hypervisor {
         let means = if topology.emulated == Some(true) {
             EMULATED
@@ -84,6 +87,14 @@ fn machine_text(topology: &Topology, options: &TextOptions) -> String {
         ));
     }
     options.facts("Machine", &facts)
+}
+
+/// Returns the size of a base page where it is not that of most machines.
+fn unusual_pages(topology: &Topology) -> String {
+    let pages = topology.page_bytes.filter(|bytes| *bytes != 4 << 10);
+    pages.map_or(String::new(), |bytes| {
+        format!(", in pages of {}", ByteSize(bytes))
+    })
 }
 
 /// Returns the kernel's total, and the sum of the nodes where they differ by more than 1 %.
