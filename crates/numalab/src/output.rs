@@ -136,11 +136,8 @@ const WIDTH_MIN: usize = 60;
 /// is set; none is that of C.
 pub(crate) fn is_ascii() -> bool {
     let variables = ["LC_ALL", "LC_CTYPE", "LANG"].iter();
-    let values = variables.filter_map(std::env::var_os);
-    let locale = values
-        .filter(|it| !it.is_empty())
-        .next()
-        .unwrap_or_default();
+    let mut values = variables.filter_map(std::env::var_os);
+    let locale = values.find(|it| !it.is_empty()).unwrap_or_default();
     let locale = locale.to_string_lossy().to_lowercase().replace('-', "");
     !locale.contains("utf8")
 }

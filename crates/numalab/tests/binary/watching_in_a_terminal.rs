@@ -144,7 +144,7 @@ fn a_replay_goes_back_to_a_time_and_to_events() {
     tmux.shows("replay 1/12");
     tmux.press(&["t", "+999", "Enter"]);
     let screen = tmux.shows("the recording ends at");
-    assert!(screen.contains("PAUSED | replay 12/12"), "{screen}");
+    assert!(screen.contains("ENDED | replay 12/12"), "{screen}");
     tmux.press(&["q"]);
     tmux.shows("ended with 0");
 }
@@ -163,15 +163,15 @@ fn a_row_is_asked_by_a_command_that_can_be_copied() {
     tmux.shows(&format!("filter: {pid}"));
     tmux.press(&["i"]);
     tmux.shows(&format!("$ numalab inspect {pid}"));
-    tmux.shows("memory by node");
+    tmux.shows("By node");
     tmux.press(&["c"]);
     let command = format!("numalab inspect {pid}");
     tmux.shows(&format!("to copy: {command}"));
     assert_eq!(tmux.copied(), command);
-    tmux.press(&["Escape", "p"]);
+    tmux.press(&["p"]);
     tmux.shows(&format!("$ numalab doctor {pid}"));
-    tmux.press(&["Escape", "Escape"]);
-    tmux.shows("processes by");
+    tmux.press(&["Escape"]);
+    tmux.shows(&format!("filter: {pid}"));
     tmux.press(&["q"]);
     tmux.shows("ended with 0");
 }

@@ -111,7 +111,9 @@ impl View {
     /// Returns state, time and target, the most important first.
     fn first_line(&self, width: usize) -> String {
         let mut words = Vec::new();
-        match (&self.ended, self.is_paused) {
+        // Who has gone back is not at the end.
+        let ended = self.ended.as_ref().filter(|_| !self.is_behind());
+        match (ended, self.is_paused) {
             (Some(reason), _) if reason.is_empty() => words.push("ENDED".to_owned()),
             (Some(reason), _) => words.push(format!("ENDED: {reason}")),
             (None, true) => words.push("PAUSED".to_owned()),

@@ -35,7 +35,7 @@ impl View {
             Key::Character(']') if is_replay => return self.seek_event_after(),
             Key::Character('t') if is_replay => self.typing = Some(Prompt::Time),
             Key::Left | Key::Right | Key::Character('[' | ']' | 't') => {
-                self.note = Some("only a paused replay goes to and fro".to_owned());
+                self.note = Some("that key is for replays; Right for paused ones".to_owned());
             }
             Key::Character('?') => self.toggle_help(),
             Key::Character(' ') => self.pause(),
@@ -138,7 +138,8 @@ impl View {
     }
 
     fn open(&mut self) {
-        if let Some(identity) = self.selected_identity() {
+        let selected = self.list().and_then(|_| self.selected_identity());
+        if let Some(identity) = selected {
             self.reveal(identity);
         } else if self.screen == Screen::Machine && !self.is_covered() {
             self.show(Screen::List(Kind::Processes));
@@ -153,9 +154,12 @@ impl View {
         self.scroll = 0;
     }
 
-    /// The row of a list that is selected.
-    pub(super) fn selected_identity(&self) -> Option<Identity> {
-        let subjects = self.subjects(self.list()?);
+    /// The row of a list that is selected, also while something lies over it.
+    fn selected_identity(&self) -> Option<Identity> {
+        let Screen::List(kind) = self.screen else {
+            return None;
+        };
+        let subjects = self.subjects(kind);
         let found = subjects.get(self.selected_row(&subjects));
         found.map(|it| it.identity.clone())
     }

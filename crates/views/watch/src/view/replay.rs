@@ -21,6 +21,11 @@ impl View {
         self.snapshots.saturating_sub(self.ahead.len())
     }
 
+    /// Whether moments follow that have been shown already.
+    pub(crate) fn is_behind(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
     /// Shows the next moment, if the user has been there already; whether that is so.
     pub fn step_forward(&mut self) -> bool {
         let Some(moment) = self.ahead.pop() else {

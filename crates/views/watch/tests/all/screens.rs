@@ -237,6 +237,8 @@ fn a_row_is_asked_by_commands_that_are_shown_and_change_nothing() {
     assert!(screen.contains("\none\nt\\u{1b}wo\n"), "{screen}");
     let copied = keys(&mut view, "c");
     assert_eq!(copied, Request::Copy("numalab inspect 100".to_owned()));
+    assert_eq!(keys(&mut view, "p"), run(&["doctor", "100"]));
+    view.update(Input::Said("no plan\n".to_owned()));
     keys(&mut view, "\u{1b}3");
     assert_eq!(keys(&mut view, "p"), run(&["doctor", "postgres:/data"]));
     let said = (0..50).map(|at| format!("line {at}\n")).collect::<String>();
