@@ -94,6 +94,7 @@ mod other_backings;
 mod other_programs;
 mod own_memory_loads;
 mod pages_in_a_browser;
+mod pages_of_other_sizes;
 mod parallel_scans;
 mod postgres_connected;
 mod postgres_logins;

@@ -101,6 +101,38 @@ fn unusual_machines_are_read() {
 }
 
 #[test]
+fn kernels_of_arm_have_pages_of_other_sizes() {
+    let of = |wanted: &str| {
+        let mut machines = unusual_machines::all().into_iter();
+        let (_, machine) = machines.find(|(name, _)| *name == wanted).unwrap();
+        let topology = topology_of(&machine.tree().expand_in_memory().unwrap());
+        let pools = topology.huge_pages.iter();
+        let sizes = pools.map(|pool| (pool.page_bytes, pool.is_default == Some(true)));
+        (topology.page_bytes, sizes.collect::<Vec<_>>())
+    };
+    let (kib, mib, gib) = (1 << 10, 1 << 20, 1_u64 << 30);
+    assert_eq!(
+        of("arm64-pages-of-4-kib"),
+        (
+            Some(4 * kib),
+            vec![
+                (64 * kib, false),
+                (2 * mib, true),
+                (32 * mib, false),
+                (gib, false)
+            ]
+        )
+    );
+    assert_eq!(
+        of("arm64-pages-of-64-kib"),
+        (
+            Some(64 * kib),
+            vec![(2 * mib, false), (512 * mib, true), (16 * gib, false)]
+        )
+    );
+}
+
+#[test]
 fn incomplete_machines_are_read() {
     for (name, tree) in incomplete_machines::all() {
         check(
