@@ -132,7 +132,7 @@ const WIDTH_MAX: usize = 140;
 /// Columns below which a table cannot be laid out.
 const WIDTH_MIN: usize = 60;
 
-/// Whether the locale of this process has no UTF-8 (locale(7)): by the first of these variables that
+/// Whether the locale of this process has no UTF-8 (locale(7)): by the first of its variables that
 /// is set; none is that of C.
 pub(crate) fn is_ascii() -> bool {
     let variables = ["LC_ALL", "LC_CTYPE", "LANG"].iter();
