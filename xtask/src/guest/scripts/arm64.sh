@@ -114,7 +114,7 @@ same "$(said page_bytes captured.json)" $((page_kb * 1024)) "the base page of th
 same "$(said emulated captured.json)" true "whether the captured machine is emulated"
 
 step "run: the instance is where it is asked to be"
-numalab run local-vs-remote --hold remote --seconds 60 >held.txt 2>&1 &
+numalab run local-vs-remote --hold remote --seconds 120 >held.txt 2>&1 &
 while ! grep -q . held.txt || ! grep -q numalab-sga /proc/[0-9]*/numa_maps 2>/dev/null; do
     sleep 1
 done
@@ -127,13 +127,11 @@ echo "$line" | grep -q " bind:\([1-3]\) .* N\1=[0-9]* kernelpagesize_kB=$page_kb
     failed "the SGA is elsewhere"
 
 step firsttouch
-numalab firsttouch --json --output look.json -- numalab run spin --trials 1 --seconds 0.2 \
-    >spin.txt 2>&1 || { cat spin.txt; failed "firsttouch"; }
-cat spin.txt
+numalab firsttouch "$(sed -n 's/^instance: //p' held.txt)" --for 3s --json >look.json
 grep -q "\"page_bytes\": $((page_kb * 1024))" look.json || failed "the pages of a segment"
 
 step "run: trials count, and nobody wins"
-numalab run local-vs-remote --trials 1 --seconds 0.2 >run.txt 2>&1 || { cat run.txt; failed run; }
+numalab run local-vs-remote --trials 5 --seconds 0.2 >run.txt 2>&1 || { cat run.txt; failed run; }
 cat run.txt
 grep -q "emulated" run.txt || failed "a winner on an emulated machine"
 echo "== all is so"
