@@ -115,6 +115,7 @@ same "$(said emulated captured.json)" true "whether the captured machine is emul
 
 step "run: the instance is where it is asked to be"
 numalab run local-vs-remote --hold remote --seconds 120 >held.txt 2>&1 &
+held=$!
 while ! grep -q . held.txt || ! grep -q numalab-sga /proc/[0-9]*/numa_maps 2>/dev/null; do
     sleep 1
 done
@@ -129,6 +130,9 @@ echo "$line" | grep -q " bind:\([1-3]\) .* N\1=[0-9]* kernelpagesize_kB=$page_kb
 step firsttouch
 numalab firsttouch "$(sed -n 's/^instance: //p' held.txt)" --for 3s --json >look.json
 grep -q "\"page_bytes\": $((page_kb * 1024))" look.json || failed "the pages of a segment"
+
+kill -INT "$held"
+wait "$held" || true
 
 step "run: trials count, and nobody wins"
 numalab run local-vs-remote --trials 5 --seconds 0.2 >run.txt 2>&1 || { cat run.txt; failed run; }
