@@ -19,6 +19,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Task {
     /// Run a command on a real kernel with many nodes: an emulated machine (docs/guests.md).
     Guest(GuestArguments),
+    /// Build numalab for arm64, and check it on kernels of arm64 in guests with four nodes.
+    Arm64(Arm64Arguments),
     /// Write what the kernel says about nodes, CPUs and memory into one text file.
     CaptureTree(CaptureArguments),
     /// Measure a performance claim against a limit or a peer, in one run.
@@ -113,6 +115,14 @@ pub(crate) struct GuestArguments {
     pub command: Vec<String>,
 }
 
+/// Arguments of `cargo xtask arm64`.
+#[derive(Debug, Args)]
+pub(crate) struct Arm64Arguments {
+    /// Check the program that was built before.
+    #[arg(long)]
+    pub built: bool,
+}
+
 /// Arguments of `cargo xtask mutants`.
 #[derive(Debug, Args)]
 pub(crate) struct MutantsArguments {
@@ -174,6 +184,11 @@ pub(crate) enum GuestKernel {
     Backports,
     /// The kernel of Debian 11, 5.10.
     Oldstable,
+    /// That of the backports for arm64, whose machine is emulated; there is no host's root.
+    Arm64,
+    /// The same with base pages of 16 KiB.
+    #[value(name = "arm64-16k")]
+    Arm64In16k,
 }
 
 /// Arguments of `cargo xtask capture-tree`.

@@ -6,6 +6,7 @@
 mod arguments;
 mod bench;
 mod capture;
+mod cross;
 mod guard;
 mod guest;
 mod mutants;
@@ -24,6 +25,7 @@ use arguments::{Arguments, Task};
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Guest(arguments) => guest::command::run(&arguments),
+        Task::Arm64(arguments) => guest::arm64::run(&arguments),
         Task::CaptureTree(arguments) => capture::command::run(&arguments),
         Task::Bench { bench, only, limit } => bench::command::run(bench, only.as_deref(), limit),
         Task::Guard(arguments) => guard::run(&arguments),

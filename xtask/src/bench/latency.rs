@@ -125,7 +125,7 @@ fn lat_mem_rd() -> Result<PathBuf> {
         suite: packages::Suite::Running(""),
         section: "non-free",
     };
-    packages::unpack_from(part, "lmbench", &["*/lat_mem_rd"], &folder)?;
+    packages::unpack_from(part, &["lmbench"], &["*/lat_mem_rd"], &folder)?;
     let machines = std::fs::read_dir(folder.join("usr/lib/lmbench/bin"))?.flatten();
     let mut programs = machines.map(|machine| machine.path().join("lat_mem_rd"));
     let found = programs.find(|program| program.is_file());

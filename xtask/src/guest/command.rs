@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use super::machine::{Stopped, fetch};
+use super::architecture::Architecture;
+use super::machine::Stopped;
+use super::parts::fetch;
 use super::{Options, Relay, SHAPES, postgresql, run as run_guest};
 use crate::arguments::{GuestArguments, GuestKernel};
 use crate::program::Interrupt;
@@ -44,7 +46,7 @@ pub(crate) fn run(arguments: &GuestArguments) -> Result<ExitCode> {
 fn run_command(arguments: &GuestArguments) -> Result<u8> {
     let shape = arguments.shape.as_deref().context("--shape is missing")?;
     let mut options = Options::from_arguments(shape, &arguments.boot)?;
-    match numalab(arguments.boot.binary.clone())? {
+    match numalab(arguments.boot.binary.clone(), arguments.boot.kernel)? {
         Some(binary) => options.binaries.push(binary),
         None if arguments
             .command
@@ -68,13 +70,12 @@ fn run_command(arguments: &GuestArguments) -> Result<u8> {
 }
 
 /// Returns the numalab binary: the requested one, else the release build, else the debug build.
-fn numalab(asked: Option<PathBuf>) -> Result<Option<PathBuf>> {
+fn numalab(asked: Option<PathBuf>, kernel: GuestKernel) -> Result<Option<PathBuf>> {
     if let Some(path) = asked {
         if !path.is_file() {
             bail!("--binary {}: there is no such file", path.display());
         }
         return Ok(Some(path));
     }
-    let built = ["release", "debug"].map(|kind| repository::target().join(kind).join("numalab"));
-    Ok(built.into_iter().find(|path| path.is_file()))
+    Ok(Architecture::of(kernel).numalab(&repository::target()))
 }

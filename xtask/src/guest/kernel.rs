@@ -11,12 +11,11 @@ use super::packages;
 use crate::arguments::GuestKernel;
 use crate::repository;
 
-/// The metapackage that depends on the newest kernel of a suite.
-const PACKAGE: &str = "linux-image-amd64";
-
 /// What a kernel is unpacked for: the modules that 9p over virtio needs, each after its own
 /// dependencies. What is not listed is built into that kernel (`modules.builtin`).
 struct Release {
+    /// The metapackage that depends on the newest kernel of a suite.
+    package: &'static str,
     /// The directory below `kernels`; none for the kernel of the distribution itself.
     directory: &'static str,
     /// The part of Debian's archive, if this machine need not have configured it.
@@ -28,6 +27,7 @@ struct Release {
 
 /// Debian 12 has Linux 6.1.
 const STABLE: Release = Release {
+    package: "linux-image-amd64",
     directory: "",
     part: None,
     modules: &[
@@ -54,6 +54,7 @@ const STABLE: Release = Release {
 
 /// Its backports have Linux 6.12, which has virtio built in, and fscache in netfs.
 const BACKPORTS: Release = Release {
+    package: "linux-image-amd64",
     directory: "backports",
     part: Some(packages::Part {
         suite: packages::Suite::Running("-backports"),
@@ -73,9 +74,22 @@ const BACKPORTS: Release = Release {
     ],
 };
 
+/// The same for arm64, with base pages of 4 KiB and of 16 KiB.
+const ARM64: Release = Release {
+    package: "linux-image-arm64:arm64",
+    directory: "arm64",
+    ..BACKPORTS
+};
+const ARM64_IN_16K: Release = Release {
+    package: "linux-image-arm64-16k:arm64",
+    directory: "arm64-16k",
+    ..BACKPORTS
+};
+
 /// Debian 11 has Linux 5.10: no `MPOL_F_NUMA_BALANCING` (5.12), no `memory.numa_stat` of later
 /// kernels, virtio in fewer modules.
 const OLDSTABLE: Release = Release {
+    package: "linux-image-amd64",
     directory: "oldstable",
     part: Some(packages::Part {
         suite: packages::Suite::Named("bullseye"),
@@ -114,6 +128,8 @@ pub(super) fn fetch(kernel: GuestKernel) -> Result<Kernel> {
         GuestKernel::Stable => STABLE,
         GuestKernel::Backports => BACKPORTS,
         GuestKernel::Oldstable => OLDSTABLE,
+        GuestKernel::Arm64 => ARM64,
+        GuestKernel::Arm64In16k => ARM64_IN_16K,
     };
     let parent = repository::guest().join("kernels").join(release.directory);
     let directory = match newest_in(&parent) {
@@ -141,14 +157,14 @@ pub(super) fn fetch(kernel: GuestKernel) -> Result<Kernel> {
 fn unpack(release: &Release, parent: &Path) -> Result<PathBuf> {
     let prefix = "linux-image-";
     let Some(part) = release.part else {
-        let package = packages::dependency(PACKAGE, prefix)?;
+        let package = packages::dependency(release.package, prefix)?;
         let directory = parent.join(&package);
         packages::unpack(&package, release.patterns, &directory)?;
         return Ok(directory);
     };
-    let package = packages::dependency_from(part, PACKAGE, prefix, &parent.join(PACKAGE))?;
+    let package = packages::dependency_from(part, release.package, prefix, &parent.join("index"))?;
     let directory = parent.join(&package);
-    packages::unpack_from(part, &package, release.patterns, &directory)?;
+    packages::unpack_from(part, &[&package], release.patterns, &directory)?;
     Ok(directory)
 }
 

@@ -5,19 +5,17 @@ use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::Signal;
 
 use super::heartbeat::Heartbeat;
-use super::kernel::Kernel;
 use super::options::Options;
+use super::parts::fetch;
 use super::relay::{Follower, Relay};
 use super::run_directory::RunDirectory;
-use super::{initial_ramdisk, kernel, packages, qemu};
-use crate::arguments::GuestKernel;
+use super::{initial_ramdisk, qemu};
 use crate::program::Interrupt;
 
 /// The outcome of one command.
@@ -86,25 +84,6 @@ impl Stopped {
     }
 }
 
-/// Programs that scripts in guests call, with their packages: a guest has the host's /usr.
-const CALLED_BY_SCRIPTS: [(&str, &str); 3] = [
-    ("numactl", "numactl"),
-    ("/usr/bin/python3", "python3"),
-    ("strace", "strace"),
-];
-
-/// Fetches what every guest needs, one guest at a time: two that start at once would fetch the same
-/// files to the same place.
-pub(super) fn fetch(kernel: GuestKernel) -> Result<(PathBuf, Kernel, PathBuf)> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    for (name, package) in CALLED_BY_SCRIPTS {
-        packages::require_program(name, package)?;
-    }
-    let emulator = packages::require_program("qemu-system-x86_64", "qemu-system-x86")?;
-    Ok((emulator, kernel::fetch(kernel)?, packages::busybox()?))
-}
-
 /// Maximum number of boots before a failing emulator is an error.
 const BOOTS: u32 = 3;
 
@@ -162,14 +141,16 @@ fn run_once(
     relay: Relay,
     interrupt: &Interrupt,
 ) -> Result<Vec<Outcome>> {
-    let (emulator, kernel, busybox) = fetch(options.kernel)?;
+    let parts = fetch(options.kernel)?;
     let run = RunDirectory::create(options, commands)?;
     let early = options.early_initrd.as_deref();
-    initial_ramdisk::write(&run.initial_ramdisk(), &kernel, &busybox, early)?;
+    initial_ramdisk::write(&run.initial_ramdisk(), &parts.kernel, &parts.busybox, early)?;
 
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--"]).arg(emulator);
-    command.args(qemu::arguments(options, &kernel, &run));
+    command
+        .args(["--pdeathsig", "KILL", "--"])
+        .arg(&parts.emulator);
+    command.args(qemu::arguments(options, &parts.kernel, &parts.root, &run));
     let deadline = Instant::now() + options.timeout;
     let is_late = || Instant::now() >= deadline;
     let mut machine = Machine::start(&mut command, &run)?;

@@ -38,7 +38,7 @@ fn install(package: &str) -> Result<()> {
 /// Unpacks the files of a package that match the patterns into a directory, without installing it.
 /// The directory exists only if it is complete.
 pub(crate) fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()> {
-    unpack_with(&[], package, patterns, into)
+    unpack_with(&[], &[package], patterns, into)
 }
 
 /// A suite of Debian's archive.
@@ -48,6 +48,8 @@ pub(crate) enum Suite {
     Running(&'static str),
     /// Another release, by its name.
     Named(&'static str),
+    /// The security archive of the running release.
+    Security,
 }
 
 impl Suite {
@@ -56,6 +58,7 @@ impl Suite {
         match self {
             Suite::Running(suffix) => format!("{running}{suffix}"),
             Suite::Named(name) => name.to_owned(),
+            Suite::Security => format!("{running}-security"),
         }
     }
 }
@@ -69,20 +72,25 @@ pub(crate) struct Part {
     pub section: &'static str,
 }
 
-/// Like [`unpack`], for a package from a part of Debian's archive: keeps its own sources and
-/// indexes beside the directory.
-pub(crate) fn unpack_from(part: Part, package: &str, patterns: &[&str], into: &Path) -> Result<()> {
+/// Like [`unpack`], for packages from a part of Debian's archive: keeps its own sources and indexes
+/// beside the directory. A name may end with another architecture: `busybox-static:arm64`.
+pub(crate) fn unpack_from(
+    part: Part,
+    packages: &[&str],
+    patterns: &[&str],
+    into: &Path,
+) -> Result<()> {
     if into.is_dir() {
         return Ok(());
     }
-    let options = options_of(part, into)?;
+    let options = options_of(part, packages, into)?;
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    unpack_with(&options, package, patterns, into)
+    unpack_with(&options, packages, patterns, into)
 }
 
 /// Fetches the index of a part of the archive to a place beside a directory, and returns the
 /// options with which apt uses that index alone.
-fn options_of(part: Part, into: &Path) -> Result<Vec<String>> {
+fn options_of(part: Part, packages: &[&str], into: &Path) -> Result<Vec<String>> {
     let name = format!("apt{}-{}", part.suite.name(""), part.section);
     let own = into.with_file_name(name);
     let lists = own.join("lists");
@@ -90,7 +98,7 @@ fn options_of(part: Part, into: &Path) -> Result<Vec<String>> {
     let sources = own.join("debian.sources");
     fs::write(&sources, sources_of(part)?)
         .with_context(|| format!("cannot write {}", sources.display()))?;
-    let options = [
+    let mut options = vec![
         format!("Dir::Etc::sourcelist={}", sources.display()),
         "Dir::Etc::sourceparts=/dev/null".to_string(),
         format!("Dir::State::lists={}", lists.display()),
@@ -99,6 +107,9 @@ fn options_of(part: Part, into: &Path) -> Result<Vec<String>> {
         // Without it, apt succeeds although it could not fetch the index.
         "APT::Update::Error-Mode=any".to_string(),
     ];
+    if packages.iter().any(|name| name.ends_with(":arm64")) {
+        options.push("APT::Architectures=amd64,arm64".to_string());
+    }
     let options: Vec<_> = options
         .into_iter()
         .flat_map(|option| ["-o".to_string(), option])
@@ -126,13 +137,17 @@ fn sources_of(part: Part) -> Result<String> {
 
 fn source_list(part: Part, codename: &str) -> String {
     let (suite, section) = (part.suite.name(codename), part.section);
+    let archive = match part.suite {
+        Suite::Security => "debian-security",
+        Suite::Running(_) | Suite::Named(_) => "debian",
+    };
     format!(
-        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {suite}\n\
+        "Types: deb\nURIs: http://deb.debian.org/{archive}\nSuites: {suite}\n\
          Components: {section}\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
     )
 }
 
-fn unpack_with(options: &[&str], package: &str, patterns: &[&str], into: &Path) -> Result<()> {
+fn unpack_with(options: &[&str], packages: &[&str], patterns: &[&str], into: &Path) -> Result<()> {
     if into.is_dir() {
         return Ok(());
     }
@@ -141,12 +156,13 @@ fn unpack_with(options: &[&str], package: &str, patterns: &[&str], into: &Path) 
         .context("a package is unpacked below a directory")?;
     let scratch = parent.join(format!("unpack-{}", std::process::id()));
     fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
-    let outcome = unpack_in(options, &scratch, package, patterns, into);
+    let outcome = unpack_in(options, &scratch, packages, patterns, into);
     let _ = fs::remove_dir_all(&scratch);
     outcome.with_context(|| {
         format!(
-            "cannot fetch the Debian package {package} (needed: apt-get, dpkg-deb, tar, and a \
-            package archive that can be reached)"
+            "cannot fetch from Debian: {} (needed: apt-get, dpkg-deb, tar, and a package archive \
+             that can be reached)",
+            packages.join(", ")
         )
     })
 }
@@ -174,7 +190,7 @@ pub(crate) fn dependency_from(
     prefix: &str,
     beside: &Path,
 ) -> Result<String> {
-    let options = options_of(part, beside)?;
+    let options = options_of(part, &[package], beside)?;
     let mut words: Vec<&str> = options.iter().map(String::as_str).collect();
     words.extend(["depends", package]);
     let text = program::output("apt-cache", &words, Path::new("/"))?;
@@ -187,12 +203,12 @@ pub(crate) fn dependency_from(
 fn unpack_in(
     options: &[&str],
     scratch: &Path,
-    package: &str,
+    packages: &[&str],
     patterns: &[&str],
     into: &Path,
 ) -> Result<()> {
-    eprintln!("guest: fetching the package {package}");
-    let words = [options, &["download", package]].concat();
+    eprintln!("guest: fetching {}", packages.join(", "));
+    let words = [options, &["download"], packages].concat();
     let download = || program::output("apt-get", &words, scratch);
     if download().is_err() {
         if is_root() {
@@ -200,17 +216,10 @@ fn unpack_in(
         }
         download()?;
     }
-    let archive = fs::read_dir(scratch)
-        .with_context(|| format!("cannot list {}", scratch.display()))?
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
-        .context("apt-get download left no .deb file")?;
     fs::create_dir(scratch.join("root"))?;
-    let script = "set -o pipefail; \
-        dpkg-deb --fsys-tarfile \"$1\" | tar -x -C root --wildcards \"${@:2}\"";
-    let archive = archive.display().to_string();
-    let fixed = ["-c", script, "unpack", &archive];
+    let script = "set -eo pipefail; for archive in *.deb; do \
+        dpkg-deb --fsys-tarfile \"$archive\" | tar -x -C root --wildcards \"$@\"; done";
+    let fixed = ["-c", script, "unpack"];
     program::output("bash", &[&fixed, patterns].concat(), scratch)?;
     match fs::rename(scratch.join("root"), into) {
         // Another task was faster; its files are the same.

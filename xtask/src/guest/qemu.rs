@@ -2,13 +2,20 @@
 
 use std::path::Path;
 
+use super::architecture::Architecture;
 use super::kernel::Kernel;
 use super::options::Options;
 use super::run_directory::RunDirectory;
 use super::shape::{Node, Shape};
 
-/// The arguments of qemu-system-x86_64 for one boot.
-pub(super) fn arguments(options: &Options, kernel: &Kernel, run: &RunDirectory) -> Vec<String> {
+/// The arguments of QEMU for one boot.
+pub(super) fn arguments(
+    options: &Options,
+    kernel: &Kernel,
+    root: &Path,
+    run: &RunDirectory,
+) -> Vec<String> {
+    let architecture = Architecture::of(options.kernel);
     let mut arguments = Vec::new();
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| word.to_string()));
     add(&[
@@ -25,9 +32,9 @@ pub(super) fn arguments(options: &Options, kernel: &Kernel, run: &RunDirectory) 
     add(&["-initrd", &run.initial_ramdisk().display().to_string()]);
     add(&[
         "-append",
-        &kernel_command_line(&options.append, options.kvm),
+        &kernel_command_line(architecture, &options.append, options.kvm),
     ]);
-    for (tag, path, is_writable) in shared_directories(options, run) {
+    for (tag, path, is_writable) in shared_directories(options, root, run) {
         let readonly = if is_writable { "off" } else { "on" };
         let path = escaped(&path);
         add(&[
@@ -41,17 +48,19 @@ pub(super) fn arguments(options: &Options, kernel: &Kernel, run: &RunDirectory) 
             &format!("virtio-9p-pci,fsdev={tag},mount_tag={tag}"),
         ]);
     }
-    arguments.extend(processor(options.shape, options.kvm));
+    arguments.extend(processor(architecture, options.shape, options.kvm));
     if options.shape.counts_instructions {
         arguments.extend(["-icount", COUNTED].map(String::from));
     }
-    arguments.extend(machine(options.shape, options.memory_mib, options.kvm));
+    let machine = machine(architecture, options.shape, options.memory_mib, options.kvm);
+    arguments.extend(machine);
     arguments
 }
 
-fn kernel_command_line(append: &str, kvm: bool) -> String {
+fn kernel_command_line(architecture: Architecture, append: &str, kvm: bool) -> String {
     // A panic ends the guest at once. Mitigations cost emulated time and protect nobody here.
-    let mut line = String::from("console=ttyS0 panic=-1 mitigations=off");
+    let console = architecture.console();
+    let mut line = format!("console={console} panic=-1 mitigations=off");
     if !kvm {
         // Without a given delay-loop length, the kernel calibrates it on every CPU against a clock
         // that advances in jumps under emulation; with 32 CPUs that took two thirds of the boot. On
@@ -66,10 +75,11 @@ fn kernel_command_line(append: &str, kvm: bool) -> String {
 /// Returns the 9p mount tags that the scripts in scripts/ mount.
 fn shared_directories(
     options: &Options,
+    root: &Path,
     run: &RunDirectory,
 ) -> Vec<(&'static str, Box<Path>, bool)> {
     let mut directories = vec![
-        ("root", Box::from(Path::new("/")), false),
+        ("root", Box::from(root), false),
         ("programs", Box::from(run.programs()), false),
         ("control", Box::from(run.control()), true),
     ];
@@ -88,10 +98,8 @@ fn escaped(path: &Path) -> String {
 /// An instruction takes 2^3 ns of the guest, whatever it takes here, and idle time is skipped.
 const COUNTED: &str = "shift=3,sleep=off";
 
-/// Returns the accelerator and the CPU model. An Intel vendor makes the kernel read the topology
-/// leaves that QEMU fills; with `max` alone it sees an AMD CPU without threads. Five-level page
-/// tables only slow down emulation.
-fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
+/// Returns the accelerator and the CPU model.
+fn processor(architecture: Architecture, shape: &Shape, kvm: bool) -> [String; 4] {
     // A thread for each emulated CPU gives real concurrency, which is worth having where the guest
     // has few of them. Eight wait for one another so much that the same tests took 73 s of CPU time
     // on two CPUs (103 s beside other work), and 57 s with one thread that runs all CPUs in turns.
@@ -102,15 +110,19 @@ fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
         0..=MOST_THREADS => "tcg,thread=multi",
         _ => "tcg,thread=single",
     };
-    let model = if kvm {
-        "host"
-    } else {
-        "max,la57=off,vendor=GenuineIntel"
+    let model = match kvm {
+        true => "host",
+        false => architecture.processor(),
     };
     ["-accel", accelerator, "-cpu", model].map(String::from)
 }
 
-fn machine(shape: &Shape, memory_mib: Option<u32>, kvm: bool) -> Vec<String> {
+fn machine(
+    architecture: Architecture,
+    shape: &Shape,
+    memory_mib: Option<u32>,
+    kvm: bool,
+) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut add = |option: &str, value: String| arguments.extend([option.to_string(), value]);
     let hmat = if shape.heterogeneous_memory_table {
@@ -118,7 +130,7 @@ fn machine(shape: &Shape, memory_mib: Option<u32>, kvm: bool) -> Vec<String> {
     } else {
         ""
     };
-    add("-machine", format!("q35{hmat}"));
+    add("-machine", format!("{}{hmat}", architecture.machine()));
     let memory = |node: Node| node.memory_mib().map(|mib| memory_mib.unwrap_or(mib));
     add(
         "-m",
@@ -238,7 +250,7 @@ mod tests {
     use super::*;
 
     fn machine_of(name: &str) -> String {
-        machine(find(name).unwrap(), None, false).join(" ")
+        machine(Architecture::Amd64, find(name).unwrap(), None, false).join(" ")
     }
 
     #[test]
@@ -299,14 +311,21 @@ mod tests {
 
     #[test]
     fn memory_can_be_chosen_and_nodes_without_memory_keep_none() {
-        let arguments = machine(find("cpu-only-node").unwrap(), Some(300), false).join(" ");
+        let arguments = machine(
+            Architecture::Amd64,
+            find("cpu-only-node").unwrap(),
+            Some(300),
+            false,
+        )
+        .join(" ");
         assert!(arguments.contains("-m 300M"), "{arguments}");
         assert!(!arguments.contains("memory1"), "{arguments}");
     }
 
     #[test]
     fn many_cpus_take_turns_on_one_thread() {
-        let accelerator = |name| processor(find(name).unwrap(), false)[1].clone();
+        let accelerator =
+            |name| processor(Architecture::Amd64, find(name).unwrap(), false)[1].clone();
         assert_eq!(accelerator("two-node"), "tcg,thread=multi");
         assert_eq!(accelerator("four-node-ring"), "tcg,thread=single");
         assert_eq!(accelerator("thirty-two-node"), "tcg,thread=single");

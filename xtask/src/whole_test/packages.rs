@@ -121,5 +121,5 @@ pub(super) fn require() -> Result<()> {
         section: "main",
     };
     let into = repository::target().join("programs").join(package);
-    packages::unpack_from(part, package, &["*/bin/*"], &into)
+    packages::unpack_from(part, &[package], &["*/bin/*"], &into)
 }

@@ -341,6 +341,8 @@ impl Boot {
             GuestKernel::Backports => "-backports",
             GuestKernel::Oldstable => "-oldstable",
             GuestKernel::Stable => "",
+            GuestKernel::Arm64 => "-arm64",
+            GuestKernel::Arm64In16k => "-arm64-16k",
         };
         let distances = match self.has_made_distances {
             true => "-made-distances",

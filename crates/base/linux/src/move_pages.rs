@@ -41,8 +41,8 @@ pub enum HugePage {
 
 /// What the kernel says of the huge pages of `page_bytes` at `addresses` of process `pid`. Touches
 /// no page. That a page is absent can be relied on if an entry of a page middle directory maps it,
-/// or a smaller one; of larger pages, some kernels say that of pages that are there (of 1 GiB before
-/// Linux 6.2, mm/hugetlb.c, `follow_huge_pud`).
+/// or a smaller one; of larger pages, some kernels say that of pages that are there (of 1 GiB
+/// before Linux 6.2, mm/hugetlb.c, `follow_huge_pud`).
 pub fn huge_pages_of(pid: u32, addresses: &[u64], page_bytes: u64) -> Vec<HugePage> {
     // A table fills a base page with entries of 8 bytes: 2 MiB for base pages of 4 KiB, 32 MiB for
     // 16 KiB, 512 MiB for 64 KiB.

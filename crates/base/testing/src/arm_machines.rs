@@ -6,9 +6,17 @@ use crate::article_machines::uniform_distances;
 use crate::machine::{HugePages, Node};
 use crate::unusual_machines::{GIB, cache, node, single_threaded};
 
+/// Every one with its name.
+pub fn all() -> [(&'static str, Machine); 2] {
+    [
+        ("arm64-pages-of-4-kib", pages_of_4_kib()),
+        ("arm64-pages-of-64-kib", pages_of_64_kib()),
+    ]
+}
+
 /// A kernel with base pages of 64 KiB, as some distributions for servers have it: huge pages of
 /// 2 MiB, 512 MiB (the default) and 16 GiB.
-pub(crate) fn pages_of_64_kib() -> Machine {
+fn pages_of_64_kib() -> Machine {
     Machine {
         nodes: sockets(&[(2048, 512, 500), (512 << 10, 16, 4), (16 << 20, 1, 1)]),
         files: vec![
@@ -33,7 +41,7 @@ pub(crate) fn pages_of_64_kib() -> Machine {
 }
 
 /// A kernel with base pages of 4 KiB: huge pages of 64 KiB, 2 MiB (the default), 32 MiB and 1 GiB.
-pub(crate) fn pages_of_4_kib() -> Machine {
+fn pages_of_4_kib() -> Machine {
     Machine {
         nodes: sockets(&[
             (64, 4096, 96),

@@ -1,7 +1,7 @@
 //! Captured and described machines for the tests of other crates. Only ever a dev-dependency.
 #![forbid(unsafe_code)]
 
-mod arm_machines;
+pub mod arm_machines;
 pub mod article_machines;
 mod error;
 pub mod golden;

@@ -4,7 +4,6 @@
 use model::CpuSet;
 
 use crate::Machine;
-use crate::arm_machines;
 use crate::article_machines::uniform_distances;
 use crate::machine::{Cache, Core, Device, HugePages, Memory, Node, cpus};
 
@@ -20,8 +19,6 @@ pub fn all() -> Vec<(&'static str, Machine)> {
         ("asymmetric", asymmetric()),
         ("one-node", one_node()),
         ("huge", huge()),
-        ("arm64-pages-of-4-kib", arm_machines::pages_of_4_kib()),
-        ("arm64-pages-of-64-kib", arm_machines::pages_of_64_kib()),
     ]
 }
 

@@ -534,7 +534,7 @@ mod tests {
         };
         assert_eq!(found(2 << 20, [1 << 20, 1 << 20]), "");
         assert_eq!(found(2 << 20, [5 << 20, 1 << 20]), "");
-        // A kernel without transparent huge pages, and one with pages of 32 MiB (base pages 16 KiB).
+        // Without transparent huge pages, and with those of 32 MiB (base pages of 16 KiB).
         for (page_bytes_max, bytes) in [(2, [7, 1]), (0, [5, 1]), (32, [99, 1])] {
             let uneven = found(page_bytes_max << 20, bytes.map(|it| it << 20));
             assert!(uneven.contains("interleaving is uneven"), "{uneven}");

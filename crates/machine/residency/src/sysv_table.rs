@@ -54,7 +54,9 @@ impl<'a> SysvTable<'a> {
 fn identity(rows: &Rows, segment: &SegmentResidency, object: ObjectId) -> Option<SysvIdentity> {
     let row = rows.get(&object.inode)?;
     let is_named_so = segment.name.starts_with(&format!("/SYSV{:08x}", row.key));
-    let is_long_enough = segment.mapped_bytes < row.bytes.saturating_add(HUGE_PAGE_BYTES_MAX);
+    // The length is rounded up to pages when it is mapped.
+    let page_bytes = segment.page_bytes.unwrap_or(PAGE_BYTES_MAX);
+    let is_long_enough = segment.mapped_bytes < row.bytes.saturating_add(page_bytes);
     (is_named_so && is_long_enough).then(|| SysvIdentity {
         shmid: object.inode,
         ipc_namespace: object.ipc_namespace,
@@ -65,9 +67,9 @@ fn identity(rows: &Rows, segment: &SegmentResidency, object: ObjectId) -> Option
     })
 }
 
-/// The length is rounded up to pages when it is mapped; the largest pages are 16 GiB, on arm64 with
-/// base pages of 64 KiB and on POWER (kernel, `Documentation/arch/arm64/hugetlbpage.rst`).
-const HUGE_PAGE_BYTES_MAX: u64 = 16 << 30;
+/// The largest pages: 16 GiB, on arm64 with base pages of 64 KiB and on POWER (kernel,
+/// `Documentation/arch/arm64/hugetlbpage.rst`).
+const PAGE_BYTES_MAX: u64 = 16 << 30;
 
 #[cfg(test)]
 mod tests {
@@ -86,11 +88,12 @@ mod tests {
         };
         for shmid in [0, 3] {
             let rows = [(shmid, row)].into();
-            let check = |name: &str, mapped_bytes, inode| {
+            let check_pages = |name: &str, mapped_bytes, inode, page_bytes| {
                 let segment = SegmentResidency {
                     name: name.to_owned(),
                     kind: SegmentKind::Sysv,
                     mapped_bytes,
+                    page_bytes,
                     ..SegmentResidency::default()
                 };
                 let object = ObjectId {
@@ -100,11 +103,18 @@ mod tests {
                 };
                 identity(&rows, &segment, object)
             };
+            let check = |name: &str, mapped_bytes, inode| {
+                check_pages(name, mapped_bytes, inode, Some(4096))
+            };
             let name = "/SYSV85a066e4 (deleted)";
             let found = check(name, 2 << 20, shmid).unwrap();
             assert_eq!((found.key.as_str(), found.attached), ("0x85a066e4", 12));
             assert_eq!(check(name, 2 << 20, 4), None);
-            assert_eq!(check(name, 4 << 30, shmid), None);
+            assert_eq!(check(name, (2 << 20) + 4096, shmid), None);
+            assert_eq!(check_pages(name, 4 << 20, shmid, Some(2 << 20)), None);
+            assert!(check_pages(name, 1 << 30, shmid, Some(1 << 30)).is_some());
+            assert!(check_pages(name, 16 << 30, shmid, None).is_some());
+            assert_eq!(check_pages(name, 17 << 30, shmid, None), None);
             assert_eq!(check("/SYSV00000000 (deleted)", 2 << 20, shmid), None);
         }
     }

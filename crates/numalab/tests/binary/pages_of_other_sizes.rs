@@ -1,9 +1,9 @@
 //! Captured machines whose kernels have other sizes of pages than x86-64 are shown and judged by
 //! the sizes that they have.
 //!
-//! Tests of topology, residency and judgement.
+//! Tests of topology, residency, judgement.
 
-use testing::{Tree, unusual_machines};
+use testing::{Tree, arm_machines};
 
 use crate::laboratory::Laboratory;
 
@@ -14,7 +14,7 @@ const GIB: u64 = 1 << 30;
 /// Returns a machine with a database: segments in huge pages, and private memory in base pages of
 /// which the line of one mapping does not say the size, as in kernels before 3.10.
 fn with_database(machine: &str, huge_kib: [u64; 2], base_kib: u64) -> Tree {
-    let mut machines = unusual_machines::all().into_iter();
+    let mut machines = arm_machines::all().into_iter();
     let (_, machine) = machines.find(|(name, _)| *name == machine).unwrap();
     let mut tree = machine.tree();
     let [first, second] = huge_kib;

@@ -4,7 +4,9 @@
 use linux::Root;
 use model::{Cache, CpuId, CpuSet, NodeId, Topology};
 use testing::tree::Unpacked;
-use testing::{article_machines, golden, incomplete_machines, tree, unusual_machines};
+use testing::{
+    arm_machines, article_machines, golden, incomplete_machines, tree, unusual_machines,
+};
 
 fn topology_of(unpacked: &Unpacked) -> Topology {
     let root = Root::at(unpacked.path()).unwrap();
@@ -95,7 +97,10 @@ fn article_004_has_two_nodes() {
 
 #[test]
 fn unusual_machines_are_read() {
-    for (name, machine) in unusual_machines::all() {
+    for (name, machine) in unusual_machines::all()
+        .into_iter()
+        .chain(arm_machines::all())
+    {
         check(name, &machine.tree().expand_in_memory().unwrap());
     }
 }
@@ -103,7 +108,7 @@ fn unusual_machines_are_read() {
 #[test]
 fn kernels_of_arm_have_pages_of_other_sizes() {
     let of = |wanted: &str| {
-        let mut machines = unusual_machines::all().into_iter();
+        let mut machines = arm_machines::all().into_iter();
         let (_, machine) = machines.find(|(name, _)| *name == wanted).unwrap();
         let topology = topology_of(&machine.tree().expand_in_memory().unwrap());
         let pools = topology.huge_pages.iter();
