@@ -313,10 +313,13 @@ impl Tally {
             question.costs[question.begin],
             question.costs[question.node],
         );
+        let most_ns = question.costs.iter().copied().fold(here_ns, f64::max);
+        let way_of_range = (here_ns - least_ns) / (most_ns - least_ns);
         for ((name, weights), truth) in placements.iter().zip(truths) {
             let by_table = part(question.table_ns(weights), here_ns, least_ns);
             let found = part(*truth, 1.0, near);
-            self.as_the_table += u32::from((found - by_table).abs() <= TABLE_TOLERANCE);
+            let apart = (found - by_table).abs() * way_of_range;
+            self.as_the_table += u32::from(apart <= TABLE_TOLERANCE);
             say(&format!(
                 "{name}: {found:.3} of the way, {by_table:.3} by the table"
             ));
