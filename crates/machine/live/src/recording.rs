@@ -82,12 +82,13 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds a snapshot and hands it to the file, so that a kill loses nothing before it.
+    /// Adds a snapshot, [`without_arguments`], and hands it to the file, so that a kill loses
+    /// nothing before it.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn write(&mut self, snapshot: &Snapshot) -> Result<(), RecordingError> {
-        self.line(snapshot)
+        self.line(&without_arguments(snapshot.clone()))
     }
 
     /// Ends the recording.
@@ -104,6 +105,19 @@ impl<W: Write> Writer<W> {
         self.encoder.write_all(&line)?;
         Ok(self.encoder.flush()?)
     }
+}
+
+/// Leaves of each command line the program alone, as captures do: what is handed on must hold no
+/// secret that somebody typed. A title that a server gave itself stays (`postgres: walwriter`).
+pub fn without_arguments(mut snapshot: Snapshot) -> Snapshot {
+    let commands = snapshot.processes.iter_mut();
+    for command in commands.filter_map(|process| process.command.as_mut()) {
+        let program = command.find(' ').unwrap_or(command.len());
+        if !command[..program].ends_with(':') {
+            command.truncate(program);
+        }
+    }
+    snapshot
 }
 
 /// Reads a recording, one snapshot after the other.
@@ -213,6 +227,7 @@ impl<R: Read> Iterator for Reader<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::ProcessSnapshot;
     use proptest::prelude::*;
 
     fn recording(count: u32) -> (Vec<u8>, Vec<Snapshot>) {
@@ -235,6 +250,31 @@ mod tests {
         let replayed: Result<Vec<Snapshot>, _> = reader.by_ref().collect();
         assert_eq!(replayed.unwrap(), snapshots);
         assert!(!reader.is_cut());
+    }
+
+    #[test]
+    fn arguments_are_not_recorded_and_titles_are() {
+        let of = |command: &str| ProcessSnapshot {
+            command: Some(command.to_owned()),
+            ..ProcessSnapshot::default()
+        };
+        let commands = [
+            "mysql -psecret",
+            "postgres: walwriter",
+            "/bin/a:b --key x",
+            "",
+            "a é",
+        ];
+        let snapshot = Snapshot {
+            processes: commands.map(of).to_vec(),
+            ..Snapshot::default()
+        };
+        let mut writer = Writer::new(Vec::new(), &Header::default()).unwrap();
+        writer.write(&snapshot).unwrap();
+        let bytes = writer.finish().unwrap();
+        let replayed = Reader::new(&bytes[..]).unwrap().next().unwrap().unwrap();
+        let expected = ["mysql", "postgres: walwriter", "/bin/a:b", "", "a"].map(of);
+        assert_eq!(replayed.processes, expected);
     }
 
     #[test]

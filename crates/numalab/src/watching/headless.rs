@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use experiment::Cancel;
+use live::recording::without_arguments;
 
 use super::{RecordingFile, Sample, Sampling, Shown};
 use crate::failure::Failure;
@@ -61,7 +62,10 @@ fn pass_on(
         recording.add(&sample.snapshot)?;
     }
     match seen {
-        Some(seen) => output::json_line(&SnapshotDocument::of(&seen.add(sample.snapshot))),
+        Some(seen) => {
+            let snapshot = without_arguments(sample.snapshot);
+            output::json_line(&SnapshotDocument::of(&seen.add(snapshot)))
+        }
         None => Ok(true),
     }
 }
@@ -72,7 +76,8 @@ pub(crate) fn text(sampling: Sampling, cancel: &Cancel) -> Result<(), Failure> {
     while !cancel.is_cancelled() {
         match sampling.next(SIGNALS_EVERY) {
             Ok(None) => {}
-            Ok(Some(sample)) => taken.push(sample.snapshot),
+            // For a ticket, as JSON is for other programs.
+            Ok(Some(sample)) => taken.push(without_arguments(sample.snapshot)),
             Err(Some(failure)) => return Err(failure),
             Err(None) => break,
         }
