@@ -59,7 +59,7 @@ pub enum Input {
     Snapshot(Box<Snapshot>),
     /// A snapshot on the way to another: it counts, but nobody sees it.
     Passed(Box<Snapshot>),
-    /// A recording begins anew: what was seen of it is forgotten.
+    /// A recording begins again: what was seen of it is forgotten.
     Rewound,
     /// No snapshot follows, and why, if that is not plain from the rest.
     Ended(String),
