@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::kernel_setting::nodes;
 use crate::laboratory::Laboratory;
 
-/// Maximum number of free pages of a node that a look may use up (16 MiB): the kernel keeps some of
-/// the files of /proc that were read, and the other processes of the guest take some meanwhile. On
-/// an idle host 161 were seen for the first look of a boot and 66 for later ones, on a busy one up
-/// to 834. A look that touches its target would take 60,000 of a PostgreSQL, and Shmem, which is
-/// compared exactly, would grow by as much.
+/// Maximum number of pages of a node that a look may take and that the kernel could not have back
+/// at once (16 MiB): the other processes of the guest take some meanwhile, 130 at most in twelve
+/// looks beside builds. Pages of files that were read are not among them: of the program itself, a
+/// look at fifty processes read 4,100 once. A look that touches its target would take 60,000 of a
+/// PostgreSQL, and Shmem, which is compared exactly, would grow by as much.
 const TAKEN_PAGES_MAX: u64 = 4096;
 
 /// A ramfs in the place of a laboratory's folder, whose pages the kernel does not count as shared
@@ -45,8 +45,8 @@ impl Drop for Uncounted<'_> {
 /// What the kernel counts on each node.
 pub(super) struct Counters {
     pub(super) shmem_bytes: Vec<u64>,
-    /// Those on the lists of the CPUs, too.
-    free_pages: Vec<u64>,
+    /// Those on the lists of the CPUs, of files and of caches, too.
+    available_pages: Vec<u64>,
 }
 
 impl Counters {
@@ -62,7 +62,7 @@ impl Counters {
         });
         let shmem_bytes: Vec<_> = shmem_bytes.collect();
         Self {
-            free_pages: free_pages(shmem_bytes.len()),
+            available_pages: available_pages(shmem_bytes.len()),
             shmem_bytes,
         }
     }
@@ -72,22 +72,28 @@ impl Counters {
 ///
 /// ```text
 /// Node 0, zone      DMA
+///   per-node stats
+///       nr_slab_reclaimable 2710
 ///   pages free     2304
+///       nr_zone_inactive_file 120
+///       nr_zone_active_file 14
 ///               count: 63
 /// ```
-fn free_pages(nodes: usize) -> Vec<u64> {
-    let mut free = vec![0; nodes];
+fn available_pages(nodes: usize) -> Vec<u64> {
+    let mut available = vec![0; nodes];
     let mut node = 0;
     for line in fs::read_to_string("/proc/zoneinfo").unwrap().lines() {
         match line.split_whitespace().collect::<Vec<_>>()[..] {
             ["Node", id, ..] => node = id.trim_end_matches(',').parse().unwrap(),
-            ["pages", "free", pages] | ["count:", pages] => {
-                free[node] += pages.parse::<u64>().unwrap();
-            }
+            ["pages", "free", pages]
+            | [
+                "count:" | "nr_slab_reclaimable" | "nr_zone_active_file" | "nr_zone_inactive_file",
+                pages,
+            ] => available[node] += pages.parse::<u64>().unwrap(),
             _ => {}
         }
     }
-    free
+    available
 }
 
 /// One look, with what the kernel counted around it.
@@ -132,7 +138,8 @@ impl Look {
                 grown.abs_diff(bytes) <= others_bytes,
                 "node {node}: Shmem grew by {grown}, found {bytes} in {residency:#}"
             );
-            let taken = self.during.free_pages[node].saturating_sub(self.after.free_pages[node]);
+            let taken =
+                self.during.available_pages[node].saturating_sub(self.after.available_pages[node]);
             assert!(
                 taken <= TAKEN_PAGES_MAX,
                 "the look took {taken} pages of node {node}, {TAKEN_PAGES_MAX} at most expected"
