@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::package::Machine;
+
 /// Developer tasks of numalab.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version = None)]
@@ -230,6 +232,9 @@ pub(crate) struct KillsArguments {
 /// Arguments of `cargo xtask package`.
 #[derive(Debug, Args)]
 pub(crate) struct PackageArguments {
+    /// The processor that it is for.
+    #[arg(long, value_enum, default_value_t = Machine::Amd64)]
+    pub architecture: Machine,
     /// Also install, use, upgrade, remove and purge the Debian package in a fresh Debian, start the
     /// program where there is nothing but a busybox, and run lintian; as root, for minutes.
     #[arg(long = "try")]

@@ -1,15 +1,16 @@
 //! numalab for arm64, built on amd64 by Debian's compilers: Rust's is unpacked from its package and
-//! not installed, because it would replace the one of this machine.
+//! not installed, because it would replace the one of this machine. The linker is that of this
+//! machine's Rust, as for amd64.
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::guest::packages::{self, Part, Suite};
-use crate::program::{self, Interrupt};
+use crate::program;
 use crate::repository;
 
 /// Where Debian keeps the Rust that its browsers are built with, which is newer than that of the
@@ -30,41 +31,45 @@ fn folder() -> PathBuf {
     repository::target().join("arm64")
 }
 
-/// The program that [`build`] makes.
-pub(crate) fn numalab() -> PathBuf {
-    folder().join("build").join(TRIPLE).join("release/numalab")
+/// The folder in which [`cargo`] builds for arm64.
+pub(crate) fn built() -> PathBuf {
+    folder().join("build").join(TRIPLE)
 }
 
-/// Builds numalab for arm64, with the C library in it; returns its path.
-pub(crate) fn build(interrupt: &Interrupt) -> Result<PathBuf> {
-    let linker = packages::require_program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")?;
+/// Returns cargo with a task, which it does for arm64.
+pub(crate) fn cargo(task: &str) -> Result<Command> {
+    let compiler = packages::require_program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")?;
     let library = PathBuf::from("/usr/aarch64-linux-gnu/lib/libc.a");
     packages::require("libc6-dev-arm64-cross", "a C library for arm64", || {
         library.is_file().then_some(())
     })?;
     let rust = rust()?.join("usr");
-    let build = folder().join("build");
     let mut command = Command::new("cargo");
-    let words = "build --release --locked --package numalab --bin numalab --target";
-    command.args(words.split(' ')).arg(TRIPLE);
-    command.arg("--target-dir").arg(&build);
+    command.args([task, "--target", TRIPLE, "--target-dir"]);
+    command.arg(folder().join("build"));
     command.current_dir(repository::root());
     command.env_remove("RUSTUP_TOOLCHAIN");
     command.env("RUSTC", rust.join("bin/rustc"));
     command.env("LD_LIBRARY_PATH", rust.join("lib/x86_64-linux-gnu"));
     let of_target = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_";
-    command.env(format!("{of_target}LINKER"), &linker);
+    command.env(format!("{of_target}LINKER"), &compiler);
     command.env(
         format!("{of_target}RUSTFLAGS"),
-        "-Ctarget-feature=+crt-static",
+        format!("-Clink-arg=-fuse-ld=lld -Clink-arg=-B{}", linkers()?),
     );
-    command.env("CC_aarch64_unknown_linux_gnu", &linker);
+    command.env("CC_aarch64_unknown_linux_gnu", &compiler);
     command.env("AR_aarch64_unknown_linux_gnu", "aarch64-linux-gnu-ar");
-    let status = program::run(&mut command, interrupt)?;
-    if !status.success() {
-        bail!("numalab for arm64 could not be built: cargo ended with {status}");
-    }
-    Ok(numalab())
+    Ok(command)
+}
+
+/// Returns the folder in which the Rust of this machine has the names of its linker, LLD.
+fn linkers() -> Result<String> {
+    let libraries = program::output("rustc", &["--print", "target-libdir"], &repository::root())?;
+    let folder = Path::new(libraries.trim()).with_file_name("bin/gcc-ld");
+    let is_there = folder.join("ld.lld").is_file();
+    is_there
+        .then(|| folder.display().to_string())
+        .with_context(|| format!("{} has no ld.lld: Rust of rustup has", folder.display()))
 }
 
 /// Unpacks Rust with the standard libraries of both architectures.

@@ -21,10 +21,17 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 
 /// Runs a program to its end and returns its stdout; fails with its stderr.
 pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> Result<String> {
-    let shown = format!("{program} {}", arguments.join(" "));
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
+    output_of(Command::new(program).args(arguments).current_dir(directory))
+}
+
+/// [`output`] of a command.
+pub(crate) fn output_of(command: &mut Command) -> Result<String> {
+    let words = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let shown = words.join(" ");
+    let output = command
         .env("DEBIAN_FRONTEND", "noninteractive")
         .env("LC_ALL", "C.UTF-8")
         .stdin(Stdio::null())

@@ -11,14 +11,16 @@ use super::{
     postgres, relocate, relocate_stall, start_up, verdict, watch,
 };
 use crate::arguments::Bench;
-use crate::package;
+use crate::package::{self, Machine};
 
 /// Runs one benchmark, prints what it found, and fails if one of its claims is not met.
 pub(crate) fn run(bench: Bench, only: Option<&str>, limit: Option<Duration>) -> Result<ExitCode> {
     let is_usual = only.is_none() || bench == Bench::Move;
     ensure!(is_usual, "only `move` has cases of its own");
     // Before the program as it is built, which goes to the same place first.
-    let packaged = (bench == Bench::Bind).then(package::build).transpose()?;
+    let packaged = (bench == Bench::Bind)
+        .then(|| package::build(Machine::Amd64))
+        .transpose()?;
     let mut harness = Harness::start(limit.unwrap_or_else(|| usual_limit(bench)))?;
     let it = &mut harness;
     match (bench, packaged) {

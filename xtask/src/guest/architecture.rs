@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::packages;
 use crate::arguments::GuestKernel;
-use crate::cross;
+use crate::{cross, package};
 
 /// The processor of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +79,8 @@ impl Architecture {
     /// Returns the numalab that runs there, if it is built.
     pub(super) fn numalab(self, target: &Path) -> Option<PathBuf> {
         let built = match self {
-            Self::Amd64 => ["release", "debug"].map(|kind| target.join(kind).join("numalab")),
-            Self::Arm64 => [cross::numalab(), cross::numalab()],
+            Self::Amd64 => vec![target.join("release/numalab"), target.join("debug/numalab")],
+            Self::Arm64 => vec![package::Machine::Arm64.program()],
         };
         built.into_iter().find(|path| path.is_file())
     }

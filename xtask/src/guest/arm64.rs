@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{Options, Relay, find, run as run_guest};
 use crate::arguments::{Arm64Arguments, GuestKernel};
-use crate::cross;
+use crate::package::{self, Machine};
 use crate::program::Interrupt;
 
 /// What runs in the guests: a script with the size of a base page in KiB.
@@ -22,22 +22,31 @@ const TIMEOUT: Duration = Duration::from_secs(1800);
 /// Runs the task.
 pub(crate) fn run(arguments: &Arm64Arguments) -> Result<ExitCode> {
     let interrupt = Interrupt::watch()?;
-    let numalab = match arguments.built {
-        true => built()?,
-        false => cross::build(&interrupt)?,
-    };
-    for (kernel, page_kib) in KERNELS {
-        let begin = Instant::now();
-        check(kernel, page_kib, &numalab, &interrupt)
-            .with_context(|| format!("on a kernel of arm64 with base pages of {page_kib} KiB"))?;
-        let seconds = begin.elapsed().as_secs();
-        println!("arm64, base pages of {page_kib} KiB: passed in {seconds} s");
+    match arguments.built {
+        true => check_all(&built()?, &interrupt)?,
+        false => build_and_check(&interrupt)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Builds the program of the package, and checks it.
+pub(crate) fn build_and_check(interrupt: &Interrupt) -> Result<()> {
+    check_all(&package::build(Machine::Arm64)?, interrupt)
+}
+
+fn check_all(numalab: &Path, interrupt: &Interrupt) -> Result<()> {
+    for (kernel, page_kib) in KERNELS {
+        let begin = Instant::now();
+        check(kernel, page_kib, numalab, interrupt)
+            .with_context(|| format!("on a kernel of arm64 with base pages of {page_kib} KiB"))?;
+        let seconds = begin.elapsed().as_secs();
+        println!("arm64, base pages of {page_kib} KiB: passed in {seconds} s");
+    }
+    Ok(())
+}
+
 fn built() -> Result<PathBuf> {
-    let numalab = cross::numalab();
+    let numalab = Machine::Arm64.program();
     if !numalab.is_file() {
         bail!("numalab for arm64 is not built; `cargo xtask arm64` builds it");
     }

@@ -10,15 +10,13 @@ use tar::{Builder, EntryType, Header};
 
 use super::files::names;
 
-/// What the name says of the processor.
-const MACHINE: &str = "x86_64";
 /// The compression, from 1 to 22: beyond this, each level takes twice the time for 1 % of the size.
 const LEVEL: i32 = 19;
 
-/// Writes a tree as an archive beside it, and returns its path. The same tree makes the same
+/// Writes a tree as an archive for a processor, and returns its path. The same tree makes the same
 /// archive.
-pub(super) fn write(tree: &Path, folder: &Path, made_at: u64) -> Result<PathBuf> {
-    let name = format!("numalab-{}-{MACHINE}", env!("CARGO_PKG_VERSION"));
+pub(super) fn write(tree: &Path, folder: &Path, machine: &str, made_at: u64) -> Result<PathBuf> {
+    let name = format!("numalab-{}-{machine}", env!("CARGO_PKG_VERSION"));
     let path = folder.join(format!("{name}.tar.zst"));
     let written = write_to(&path, tree, &name, made_at);
     written.with_context(|| format!("cannot write {}", path.display()))?;
@@ -66,8 +64,8 @@ mod tests {
         write_file(&from.join("share/text"), "text").unwrap();
         write_file(&folder.join("script"), "#!/bin/sh\n").unwrap();
         put(&folder.join("script"), &from.join("bin/script")).unwrap();
-        let first = fs::read(write(&from, &folder, 7).unwrap()).unwrap();
-        let path = write(&from, &folder, 7).unwrap();
+        let first = fs::read(write(&from, &folder, "x86_64", 7).unwrap()).unwrap();
+        let path = write(&from, &folder, "x86_64", 7).unwrap();
         assert_eq!(fs::read(&path).unwrap(), first);
         let opened = zstd::Decoder::new(File::open(&path).unwrap()).unwrap();
         let mut archive = tar::Archive::new(opened);

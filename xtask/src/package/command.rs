@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
+use super::machine::Machine;
 use super::{archive, debian, program, tree, trial};
 use crate::arguments::PackageArguments;
 use crate::guest::packages;
@@ -12,18 +13,22 @@ use crate::{program as programs, repository};
 
 /// Makes program, archive and Debian package; tries them if that is asked for.
 pub(crate) fn run(arguments: &PackageArguments) -> Result<ExitCode> {
-    let folder = program::folder();
-    let packaged = program::build()?;
-    program::check(&packaged)?;
+    let machine = arguments.architecture;
+    if arguments.trial && machine != Machine::Amd64 {
+        bail!("only packages for amd64 are tried; `cargo xtask arm64` tries the program for arm64");
+    }
+    let folder = machine.folder();
+    let packaged = program::build(machine)?;
+    program::check(machine)?;
     let made_at = time_of_commit()?;
     let tree = tree::make(&packaged, &folder)?;
-    let archive = archive::write(&tree, &folder, made_at)?;
+    let archive = archive::write(&tree, &folder, machine.kernel(), made_at)?;
     say(&archive)?;
-    let package = debian::build(&tree, &folder, debian::REVISION, made_at)?;
+    let package = debian::build(&tree, machine, debian::REVISION, made_at)?;
     say(&package)?;
     if arguments.trial {
         packages::require_program("lintian", "lintian")?;
-        let next = debian::build(&tree, &folder, debian::NEXT_REVISION, made_at)?;
+        let next = debian::build(&tree, machine, debian::NEXT_REVISION, made_at)?;
         trial::run(&trial::Made {
             archive: &archive,
             package: &package,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::files::{empty, names, put, write};
+use super::machine::Machine;
 use super::tree::{MAN, NOTICES};
 use crate::guest::packages;
 use crate::{program, repository};
@@ -14,8 +15,6 @@ use crate::{program, repository};
 /// The revision of the package, and the one to which its trial upgrades.
 pub(super) const REVISION: u32 = 1;
 pub(super) const NEXT_REVISION: u32 = 2;
-/// Debian's name of the processor.
-const MACHINE: &str = "amd64";
 /// Where Debian's packages have what is elsewhere below /usr/local.
 const ELSEWHERE: (&str, &str) = (
     "share/zsh/site-functions/_numalab",
@@ -31,19 +30,20 @@ const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 /// Documents that are not compressed, below /usr/share/doc/numalab.
 const DOCUMENTS: &str = "usr/share/doc/numalab";
 
-/// Builds the package in a folder, and returns its path. The same tree makes the same package.
-pub(super) fn build(from: &Path, folder: &Path, revision: u32, made_at: u64) -> Result<PathBuf> {
+/// Builds the package of a tree, and returns its path. The same tree makes the same package.
+pub(super) fn build(from: &Path, machine: Machine, revision: u32, made_at: u64) -> Result<PathBuf> {
     for name in ["dpkg-deb", "gzip", "md5sum"] {
         packages::require_program(name, if name == "md5sum" { "coreutils" } else { name })?;
     }
     let version = format!("{}-{revision}", env!("CARGO_PKG_VERSION"));
+    let folder = machine.folder();
     let root = folder.join("debian");
     empty(&root)?;
     copy(from, Path::new(""), &root.join("usr"))?;
     documents(&root, &version, made_at)?;
     compress(&root)?;
-    control(&root, &version)?;
-    let package = folder.join(format!("numalab_{version}_{MACHINE}.deb"));
+    control(&root, &version, machine)?;
+    let package = folder.join(format!("numalab_{version}_{}.deb", machine.debian()));
     let set = format!("SOURCE_DATE_EPOCH={made_at}");
     let words = [
         &set,
@@ -54,7 +54,7 @@ pub(super) fn build(from: &Path, folder: &Path, revision: u32, made_at: u64) -> 
         "debian",
     ];
     let name = package.display().to_string();
-    program::output("env", &[&words[..], &[&name]].concat(), folder)?;
+    program::output("env", &[&words[..], &[&name]].concat(), &folder)?;
     Ok(package)
 }
 
@@ -127,20 +127,21 @@ fn compress(root: &Path) -> Result<()> {
 }
 
 /// Writes what dpkg reads and runs.
-fn control(root: &Path, version: &str) -> Result<()> {
+fn control(root: &Path, version: &str, machine: Machine) -> Result<()> {
     let sums = "find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum --";
     let sums = program::output("sh", &["-c", sums], root)?;
     let size = program::output("du", &["-sk", "--apparent-size", "."], root)?;
     let kib = size.split_ascii_whitespace().next().unwrap_or("0");
     let settings = SETTINGS.map(|(_, place)| format!("/{place}\n")).concat();
     let control = format!(
-        "Package: numalab\nVersion: {version}\nArchitecture: {MACHINE}\nMaintainer: {}\n\
+        "Package: numalab\nVersion: {version}\nArchitecture: {}\nMaintainer: {}\n\
          Installed-Size: {kib}\nSuggests: prometheus-node-exporter\nSection: utils\n\
          Priority: optional\nDescription: NUMA laboratory for databases\n \
          numalab tells you whether NUMA placement is slowing your database down, by\n how much, \
          and how to fix it. It measures the latency and bandwidth between\n nodes, shows which \
          node holds each page of a running database without\n touching it, and compares \
          placements by the same workload under each.\n",
+        machine.debian(),
         maintainer()?
     );
     let folder = root.join("DEBIAN");

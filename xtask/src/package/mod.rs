@@ -4,6 +4,7 @@
 mod archive;
 mod debian;
 mod files;
+mod machine;
 mod notices;
 mod program;
 mod tree;
@@ -11,4 +12,5 @@ mod trial;
 
 pub(crate) mod command;
 
+pub(crate) use machine::Machine;
 pub(crate) use program::build;

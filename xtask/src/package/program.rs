@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::guest::packages;
-use crate::{program, repository};
+use super::machine::Machine;
+use crate::program as programs;
 
 /// Maximum size of the program in bytes.
 const BYTES_MAX: u64 = 16 << 20;
@@ -22,45 +22,40 @@ const LINKED: [&str; 4] = [
     // Functions with the same code are one: generic code of many types is the same.
     "-Clink-arg=-Wl,--icf=all",
 ];
-/// Programs of GNU binutils, which also has the linker.
-const BINUTILS: [&str; 4] = ["objcopy", "nm", "addr2line", "readelf"];
 /// A function whose line is looked up: its mangled name has these parts.
 const FUNCTION: (&str, &str) = ("7numalab", "4main");
 /// The file that it is in.
 const FILE: &str = "numalab/src/main.rs";
 
 /// Builds and strips the program; returns its path. The file for debuggers lies beside it.
-pub(crate) fn build() -> Result<PathBuf> {
-    for name in BINUTILS {
-        packages::require_program(name, "binutils")?;
-    }
-    let folder = folder();
+pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
+    let folder = machine.folder();
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let words = "rustc --profile dist --locked --quiet --package numalab --bin numalab --";
-    let words: Vec<&str> = words.split(' ').chain(LINKED).collect();
-    program::output("cargo", &words, &repository::root()).context(
+    let words = "--profile dist --locked --quiet --package numalab --bin numalab --";
+    let mut cargo = machine.cargo("rustc")?;
+    programs::output_of(cargo.args(words.split(' ')).args(LINKED)).context(
         "cannot link with the C library inside: it needs libc.a (Debian: libc6-dev, Fedora: \
          glibc-static)",
     )?;
-    let built = repository::target().join("dist/numalab");
-    let built = built.display().to_string();
-    let tool = |words: &[&str]| program::output("objcopy", words, &folder);
-    tool(&["--only-keep-debug", &built, "numalab.debug"])?;
+    let built = machine.built().join("numalab").display().to_string();
+    let objcopy = machine.tool("objcopy")?;
+    let copy = |words: &[&str]| programs::output(&objcopy, words, &folder);
+    copy(&["--only-keep-debug", &built, "numalab.debug"])?;
     let link = "--add-gnu-debuglink=numalab.debug";
-    tool(&["--strip-all", link, &built, "numalab"])?;
-    Ok(folder.join("numalab"))
+    copy(&["--strip-all", link, &built, "numalab"])?;
+    Ok(machine.program())
 }
 
-/// Where everything that is handed on is made.
-pub(super) fn folder() -> PathBuf {
-    repository::target().join("package")
-}
-
-/// Checks size, libraries and lines.
-pub(super) fn check(packaged: &Path) -> Result<()> {
-    let folder = folder();
-    let tool = |name: &str, words: &[&str]| program::output(name, words, &folder);
-    let bytes = size(packaged)?;
+/// Checks size, libraries and lines, and that it starts if it is for this machine.
+pub(super) fn check(machine: Machine) -> Result<()> {
+    let folder = machine.folder();
+    let packaged = machine.program();
+    let tool = |name: &str, words: &[&str]| {
+        machine
+            .tool(name)
+            .and_then(|name| programs::output(&name, words, &folder))
+    };
+    let bytes = size(&packaged)?;
     let bytes_of_debug = size(&folder.join("numalab.debug"))?;
     println!("{}: {bytes} bytes", packaged.display());
     println!("numalab.debug beside it: {bytes_of_debug} bytes");
@@ -77,7 +72,10 @@ pub(super) fn check(packaged: &Path) -> Result<()> {
     if !dynamic.contains("BIND_NOW") {
         bail!("the program is not linked with full RELRO (.cargo/config.toml): {dynamic}");
     }
-    println!("{}", tool("./numalab", &["--version"])?.trim());
+    if machine == Machine::Amd64 {
+        let version = programs::output("./numalab", &["--version"], &folder)?;
+        println!("{}", version.trim());
+    }
     let symbols = tool("nm", &["numalab.debug"])?;
     let address = address_of(&symbols).context("the debug file does not know `main`")?;
     // Asks the stripped program: its link leads to the file beside it.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use super::changed::Changed;
 use super::program::Test;
-use super::step::{PACKAGES, STEPS, Step};
+use super::step::{PACKAGES, STEPS, Step, When};
 use super::table::{BOOTS, Boot, HOST, LONG, Long, SLOW};
 use super::turn;
 use crate::arguments::TestArguments;
@@ -36,6 +36,12 @@ pub(crate) struct Scope {
     name: Option<String>,
 }
 
+/// Returns the steps that run at these times.
+fn steps_of(when: &[When]) -> Vec<&'static Step> {
+    let is_meant = |step: &&Step| when.contains(&step.when);
+    STEPS.iter().filter(is_meant).collect()
+}
+
 impl Scope {
     /// `cargo xtask check`, or with the changes those that they concern.
     pub(crate) fn check(changed: Option<Changed>) -> Self {
@@ -44,7 +50,7 @@ impl Scope {
             None => Vec::new(),
         };
         Self {
-            steps: STEPS.iter().filter(|it| it.before_each_commit).collect(),
+            steps: steps_of(&[When::EachCommit]),
             host: true,
             boots,
             long: Vec::new(),
@@ -58,7 +64,7 @@ impl Scope {
     /// `cargo xtask test` with its options.
     pub(crate) fn test(arguments: &TestArguments) -> Result<Self> {
         let mut scope = Self {
-            steps: STEPS.iter().collect(),
+            steps: steps_of(&[When::EachCommit, When::WholeTest]),
             host: true,
             boots: BOOTS.iter().collect(),
             long: turn::todays(LONG)?,
@@ -82,7 +88,7 @@ impl Scope {
         self.boots
             .retain(|it| place.is_empty() || it.name() == place);
         let has_place = !self.boots.is_empty() || place == HOST;
-        self.steps.retain(|step| step.name == only);
+        self.steps = STEPS.iter().filter(|step| step.name == only).collect();
         match kind {
             TESTS if place.is_empty() => self.boots.clear(),
             GUEST if has_place => {
@@ -105,6 +111,9 @@ impl Scope {
             _ => bail!("there is nothing named '{only}'; `--list` shows the names"),
         }
         self.steps = STEPS.iter().filter(|step| step.name == PACKAGES).collect();
+        if only == LONG_TESTS {
+            self.steps.extend(steps_of(&[When::Long]));
+        }
         Ok(())
     }
 

@@ -8,18 +8,30 @@ use anyhow::Result;
 
 use super::packages;
 use super::verdict::{Checked, Verdict};
+use crate::guest::arm64;
 use crate::program::Interrupt;
 use crate::{program, repository, tidy};
 
-/// One step: its name, what it checks, whether `cargo xtask check` has it, and what it does.
+/// One step: its name, what it checks, when, and what it does.
 pub(crate) struct Step {
     /// The name that `--only` takes.
     pub name: &'static str,
     /// What it checks, in one line.
     pub summary: &'static str,
-    /// Whether it is part of `cargo xtask check`.
-    pub before_each_commit: bool,
+    /// When it runs.
+    pub when: When,
     action: Action,
+}
+
+/// What has a step, besides `--only` with its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// `cargo xtask check` and the whole test.
+    EachCommit,
+    /// The whole test.
+    WholeTest,
+    /// `--only long`: it takes longer than a turn of long tests.
+    Long,
 }
 
 enum Action {
@@ -29,6 +41,8 @@ enum Action {
     Findings(fn() -> Result<usize>),
     /// Installs what tests need.
     Install(fn() -> Result<()>),
+    /// Passes if it does not fail.
+    Trial(fn(&Interrupt) -> Result<()>),
 }
 
 /// The step that installs the programs that tests run beside numalab.
@@ -39,19 +53,19 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "fmt",
         summary: "sources are formatted",
-        before_each_commit: true,
+        when: When::EachCommit,
         action: Action::Cargo(&["fmt", "--all", "--check"]),
     },
     Step {
         name: "tidy",
         summary: "the project's own rules",
-        before_each_commit: true,
+        when: When::EachCommit,
         action: Action::Findings(tidy::command::print_findings),
     },
     Step {
         name: "clippy",
         summary: "the compiler and clippy have nothing to say",
-        before_each_commit: true,
+        when: When::EachCommit,
         action: Action::Cargo(&[
             "clippy",
             "--workspace",
@@ -65,14 +79,20 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "rustdoc",
         summary: "the documentation of the code has no broken links",
-        before_each_commit: false,
+        when: When::WholeTest,
         action: Action::Cargo(&["doc", "--no-deps", "--workspace", "--locked"]),
     },
     Step {
         name: PACKAGES,
         summary: "programs that tests run beside numalab",
-        before_each_commit: false,
+        when: When::WholeTest,
         action: Action::Install(packages::require),
+    },
+    Step {
+        name: "arm64",
+        summary: "numalab for arm64, in guests of that processor",
+        when: When::Long,
+        action: Action::Trial(arm64::build_and_check),
     },
 ];
 
@@ -102,6 +122,10 @@ impl Step {
                 Ok(()) => Verdict::Passed,
                 Err(error) => Verdict::Skipped(None, format!("{error:#}")),
             },
+            Action::Trial(trial) => {
+                trial(interrupt)?;
+                Verdict::Passed
+            }
         })
     }
 }
