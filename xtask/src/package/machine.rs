@@ -49,6 +49,12 @@ impl Machine {
         self.folder().join("numalab")
     }
 
+    /// Whether Rust makes a program position-independent that has the C library in it
+    /// (`static_position_independent_executables` of its targets).
+    pub(super) fn is_position_independent(self) -> bool {
+        self == Self::Amd64
+    }
+
     /// The folder in which cargo builds by the profile `dist`.
     pub(super) fn built(self) -> PathBuf {
         match self {
