@@ -236,7 +236,8 @@ pub(crate) struct PackageArguments {
     #[arg(long, value_enum, default_value_t = Machine::Amd64)]
     pub architecture: Machine,
     /// Also install, use, upgrade, remove and purge the Debian package in a fresh Debian, start the
-    /// program where there is nothing but a busybox, and run lintian; as root, for minutes.
+    /// program where there is nothing but a busybox, and run lintian; as root, for minutes. For
+    /// arm64: run lintian, and try the program in guests.
     #[arg(long = "try")]
     pub trial: bool,
 }

@@ -34,7 +34,8 @@ pub(crate) fn build_and_check(interrupt: &Interrupt) -> Result<()> {
     check_all(&package::build(Machine::Arm64)?, interrupt)
 }
 
-fn check_all(numalab: &Path, interrupt: &Interrupt) -> Result<()> {
+/// Checks a program on all kernels.
+pub(crate) fn check_all(numalab: &Path, interrupt: &Interrupt) -> Result<()> {
     for (kernel, page_kib) in KERNELS {
         let begin = Instant::now();
         check(kernel, page_kib, numalab, interrupt)

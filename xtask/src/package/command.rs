@@ -3,20 +3,18 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::machine::Machine;
 use super::{archive, debian, program, tree, trial};
 use crate::arguments::PackageArguments;
-use crate::guest::packages;
+use crate::guest::{arm64, packages};
+use crate::program::Interrupt;
 use crate::{program as programs, repository};
 
 /// Makes program, archive and Debian package; tries them if that is asked for.
 pub(crate) fn run(arguments: &PackageArguments) -> Result<ExitCode> {
     let machine = arguments.architecture;
-    if arguments.trial && machine != Machine::Amd64 {
-        bail!("only packages for amd64 are tried; `cargo xtask arm64` tries the program for arm64");
-    }
     let folder = machine.folder();
     let packaged = program::build(machine)?;
     program::check(machine)?;
@@ -28,6 +26,11 @@ pub(crate) fn run(arguments: &PackageArguments) -> Result<ExitCode> {
     say(&package)?;
     if arguments.trial {
         packages::require_program("lintian", "lintian")?;
+        trial::lint(&package)?;
+    }
+    if arguments.trial && machine == Machine::Arm64 {
+        arm64::check_all(&packaged, &Interrupt::watch()?)?;
+    } else if arguments.trial {
         let next = debian::build(&tree, machine, debian::NEXT_REVISION, made_at)?;
         trial::run(&trial::Made {
             archive: &archive,

@@ -34,7 +34,6 @@ pub(super) fn run(made: &Made<'_>) -> Result<()> {
     if !is_root() {
         bail!("a Debian of its own (debootstrap, chroot) is for root only: nothing was tried");
     }
-    lint(made.package)?;
     let interrupt = Interrupt::watch()?;
     let base = base(&interrupt)?;
     let folder = repository::target().join("package/trial");
@@ -60,7 +59,7 @@ pub(super) fn run(made: &Made<'_>) -> Result<()> {
 }
 
 /// Lets Debian's own checks look at the package. Warnings are shown; errors fail.
-fn lint(package: &Path) -> Result<()> {
+pub(super) fn lint(package: &Path) -> Result<()> {
     let name = package.display().to_string();
     let words = [
         "--allow-root",
