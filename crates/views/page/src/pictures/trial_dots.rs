@@ -126,7 +126,7 @@ pub fn compared_trial_dots(view: &ComparisonView) -> Markup {
         false => figure(
             &rows.collect::<Vec<_>>(),
             &view.unit,
-            &view.confidence_of_medians,
+            &view.confidence_of_figures,
         ),
     }
 }
