@@ -189,8 +189,13 @@ impl Browser {
 
     /// Makes the page so many pixels wide.
     pub(crate) fn width(&self, pixels: u32) {
-        let parameters = json!({"width": pixels, "height": 800, "deviceScaleFactor": 1,
-            "mobile": pixels < 600});
+        self.window(pixels, 800);
+    }
+
+    /// Makes the window so many pixels wide and high.
+    pub(crate) fn window(&self, width: u32, height: u32) {
+        let parameters = json!({"width": width, "height": height, "deviceScaleFactor": 1,
+            "mobile": width < 600});
         self.devtools("Emulation.setDeviceMetricsOverride", &parameters);
     }
 

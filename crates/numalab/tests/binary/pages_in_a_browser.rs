@@ -218,6 +218,58 @@ fn print_problems(browser: &Browser) -> impl Iterator<Item = String> {
     long.into_iter().chain(hidden)
 }
 
+/// Scrolls a matrix to its end and says, for its rows or columns, which headings are where their
+/// nodes are: seen in the box, and beside a cell of that node.
+const HEADINGS: &str = "
+    const box = document.querySelector('.pinned');
+    box.scrollIntoView();
+    box.scrollLeft = box.scrollWidth;
+    box.scrollTop = box.scrollHeight / 3;
+    const middle = node => {
+      const it = node.getBoundingClientRect();
+      return { x: it.x + it.width / 2, y: it.y + it.height / 2 };
+    };
+    const headings = (edge, axis, words) => {
+      const inside = [...box.querySelectorAll(`.${edge}:not(.down.across) text`)].filter(text => {
+        const { x, y } = middle(text);
+        return document.elementFromPoint(x, y) === text.parentNode;
+      });
+      const named = inside.filter(text => /^[0-9]+$/.test(text.textContent));
+      return named.map(text => {
+        const cell = box.querySelector(`[data-value*='${words} ${text.textContent}${
+          edge === 'down' ? ':' : ' '}']`);
+        return Math.round(Math.abs(middle(cell)[axis] - middle(text)[axis]));
+      });
+    };
+    return { wide: box.scrollWidth - box.clientWidth, high: box.scrollHeight - box.clientHeight,
+      left: box.scrollLeft, top: box.scrollTop, rows: headings('across', 'y', 'CPU node'),
+      columns: headings('down', 'x', 'memory node') };";
+
+#[test]
+fn headings_of_a_wide_matrix_stay_in_sight_on_a_phone() {
+    let test = "headings_of_a_wide_matrix_stay_in_sight_on_a_phone";
+    let laboratory = Laboratory::new();
+    let Some(browser) = Browser::start(&laboratory, test) else {
+        return;
+    };
+    let matrix = laboratory.file("large.txt", large_matrix());
+    let latency = ["latency", "--from", &matrix, "--json"];
+    browser.open_file(&page_of(&laboratory, "latency", &latency));
+    browser.window(390, 844);
+    let seen = browser.script(HEADINGS);
+    let number = |name: &str| seen[name].as_f64().unwrap();
+    // Scrolled as far as it goes to the side, and well down.
+    assert!(number("wide") > 500.0 && number("high") > 200.0, "{seen}");
+    assert!(number("left") > 500.0 && number("top") > 200.0, "{seen}");
+    for (edge, least) in [("rows", 15), ("columns", 8)] {
+        let apart = seen[edge].as_array().unwrap();
+        assert!(apart.len() >= least, "{edge}: {seen}");
+        let is_beside = |it: &serde_json::Value| it.as_f64().is_some_and(|apart| apart <= 4.0);
+        assert!(apart.iter().all(is_beside), "{edge}: {seen}");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn values_are_reached_by_keys() {
     let test = "values_are_reached_by_keys";

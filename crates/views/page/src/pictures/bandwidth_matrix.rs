@@ -21,7 +21,7 @@ pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
                 "Bandwidth, GB/s (10⁹ bytes moved by the program), all CPUs of the row's node; "
                 "kernel " (result.kernel.name())
             }
-            div.scroll { (map.picture().markup(&map.name, true)) }
+            (map.markup())
         }
         @if left_out > 0 {
             p { "Left out of the picture: " (counted(left_out, "node")) " with the highest ids." }
