@@ -1,20 +1,22 @@
 //! Bandwidths between nodes as a matrix.
 
 use maud::{Markup, html};
-use model::{BandwidthResult, MatrixCell, NodeId, counted};
+use model::{BandwidthResult, MatrixCell, NodeId};
 use report::{figure_of_gigabytes_per_s, plain};
 
 use super::colours::Ramp;
 use super::heat_map::{HeatCell, HeatMap};
 use super::latency_matrix::part;
-use super::locality::{cells_in_order, ordered};
+use super::locality::{Ordered, cells_in_order, ordered};
 
 /// Returns the matrix; nothing where there are no nodes.
 pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
-    let Some(map) = map(result) else {
+    // The time for a byte grows with distance, as latency does.
+    let order = ordered(&result.matrix, |bytes_per_s| 1e9 / bytes_per_s);
+    let notes = order.notes();
+    let Some(map) = map(result, order) else {
         return html! {};
     };
-    let left_out = ordered(&result.matrix, |it| it).left_out;
     html! {
         figure {
             figcaption {
@@ -23,15 +25,18 @@ pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
             }
             (map.markup())
         }
-        @if left_out > 0 {
-            p { "Left out of the picture: " (counted(left_out, "node")) " with the highest ids." }
-        }
+        (notes)
     }
 }
 
-fn map(result: &BandwidthResult) -> Option<HeatMap> {
-    // The time for a byte grows with distance, as latency does.
-    let order = ordered(&result.matrix, |bytes_per_s| 1e9 / bytes_per_s);
+fn absent(cell: &MatrixCell) -> String {
+    match &cell.absent_because {
+        Some(reason) => format!("not measured: {}", plain(reason)),
+        None => "not measured".to_owned(),
+    }
+}
+
+fn map(result: &BandwidthResult, order: Ordered) -> Option<HeatMap> {
     if order.rows.is_empty() || order.columns.is_empty() {
         return None;
     }
@@ -60,7 +65,7 @@ fn map(result: &BandwidthResult) -> Option<HeatMap> {
         ["slow", "", "fast"].map(str::to_owned)
     };
     Some(HeatMap {
-        name: "Bandwidth between nodes in GB/s, near nodes side by side".to_owned(),
+        name: "Bandwidth between nodes in GB/s".to_owned(),
         id: "bandwidth",
         ramp: Ramp::Sequential,
         cells: cells_in_order(&result.matrix, &order, cell),
@@ -85,10 +90,7 @@ fn title(from: NodeId, to: NodeId, cell: Option<&MatrixCell>) -> String {
             }
             _ => format!("{} GB/s", figure(value)),
         },
-        None => match cell.and_then(|cell| cell.absent_because.as_deref()) {
-            Some(reason) => format!("not measured: {}", plain(reason)),
-            None => "not measured".to_owned(),
-        },
+        None => cell.map_or_else(|| "not measured".to_owned(), absent),
     };
     format!("CPU node {from} to memory node {to}: {words}")
 }

@@ -2,7 +2,7 @@
 //! says.
 
 use maud::{Markup, html};
-use model::{LatencyResult, MatrixCell, NodeId, counted};
+use model::{LatencyResult, MatrixCell, NodeId};
 use report::{figure_of_ns, plain};
 
 use super::colours::Ramp;
@@ -36,12 +36,7 @@ pub fn latency_matrix(result: &LatencyResult) -> Markup {
                 }
             }
         }
-        @if order.left_out > 0 {
-            p {
-                "Left out of the picture: "
-                (counted(order.left_out, "node")) " with the highest ids."
-            }
-        }
+        (order.notes())
     }
 }
 
@@ -83,7 +78,7 @@ fn measured(result: &LatencyResult, order: &Ordered) -> HeatMap {
         ["far", "", "near"].map(str::to_owned)
     };
     HeatMap {
-        name: "Measured latency between nodes in ns, near nodes side by side".to_owned(),
+        name: "Measured latency between nodes in ns".to_owned(),
         id: "latency",
         ramp: Ramp::Sequential,
         rows: order.rows.clone(),
