@@ -11,6 +11,7 @@ use testing::{Machine, Need, not_run, reports, unusual_machines};
 use crate::browser::Browser;
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
+use crate::page_documents;
 use crate::patience::until;
 use crate::running::Running;
 
@@ -36,7 +37,7 @@ fn page_of(laboratory: &Laboratory, name: &str, command: &[&str]) -> String {
 /// A page with its name.
 type Page = (String, String);
 
-/// Every kind of page, of small and of large machines.
+/// Pages of what commands measured and found, of small and of large machines.
 fn pages(laboratory: &Laboratory) -> Vec<Page> {
     let mut pages = Vec::new();
     let mut add = |name: &str, path: String| pages.push((name.to_owned(), path));
@@ -95,6 +96,16 @@ fn pages(laboratory: &Laboratory) -> Vec<Page> {
     pages
 }
 
+/// Pages of documents with all pictures.
+fn pages_with_pictures(laboratory: &Laboratory) -> Vec<Page> {
+    let documents = page_documents::all().into_iter();
+    let page = |(name, document): (&str, String)| {
+        let document = laboratory.file(&format!("{name}.json"), &document);
+        (name.to_owned(), page(laboratory, name, &[&document]))
+    };
+    documents.map(page).collect()
+}
+
 /// Latencies of 32 nodes in groups of eight.
 fn large_matrix() -> String {
     let cell = |from: usize, to: usize| match (from == to, from / 8 == to / 8) {
@@ -128,7 +139,21 @@ fn machines() -> Vec<(String, Machine)> {
 
 #[test]
 fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
-    let test = "every_page_can_be_read_in_both_themes_and_on_a_phone";
+    check_pages(
+        "every_page_can_be_read_in_both_themes_and_on_a_phone",
+        pages,
+    );
+}
+
+#[test]
+fn every_picture_can_be_read_in_both_themes_and_on_a_phone() {
+    check_pages(
+        "every_picture_can_be_read_in_both_themes_and_on_a_phone",
+        pages_with_pictures,
+    );
+}
+
+fn check_pages(test: &str, pages: fn(&Laboratory) -> Vec<Page>) {
     let laboratory = Laboratory::new();
     let Some(browser) = Browser::start(&laboratory, test) else {
         return;
@@ -144,40 +169,50 @@ fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
     let mut wrong = Vec::new();
     for (name, path) in pages(&laboratory) {
         browser.open_file(&path);
-        let mut papers = Vec::new();
-        for theme in THEMES {
-            browser.media(theme, "screen");
-            for width in WIDTHS {
-                browser.width(width);
-                let problems = browser.problems();
-                let problems = problems.into_iter().take(5);
-                wrong.extend(problems.map(|it| format!("{name}, {theme}, {width} px: {it}")));
-            }
-            papers.push(browser.script("return getComputedStyle(document.body).backgroundColor"));
-        }
-        if papers[0] == papers[1] {
-            wrong.push(format!("{name}: light and dark are alike: {}", papers[0]));
-        }
-        browser.media("light", "screen");
+        let mut found = page_problems(&browser, &name);
         if let Some(axe) = &axe {
             let barriers = browser.barriers(axe);
-            wrong.extend(barriers.iter().map(|it| format!("{name}: axe: {it}")));
+            found.extend(barriers.iter().map(|it| format!("axe: {it}")));
         }
-        wrong.extend(top_problems(&browser).map(|it| format!("{name}: {it}")));
-        wrong.extend(print_problems(&browser).map(|it| format!("{name}, print: {it}")));
-        wrong.extend(
-            browser
-                .complaints()
-                .iter()
-                .map(|it| format!("{name}: {it}")),
-        );
+        found.extend(top_problems(&browser));
+        found.extend(print_problems(&browser).map(|it| format!("print: {it}")));
+        found.extend(browser.complaints());
         let fetched = "return performance.getEntriesByType('resource').map(it => it.name)";
         let fetched = browser.script(fetched);
         if fetched.as_array().is_none_or(|it| !it.is_empty()) {
-            wrong.push(format!("{name}: fetched {fetched}"));
+            found.push(format!("fetched {fetched}"));
         }
+        wrong.extend(found.iter().map(|it| format!("{name}: {it}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns what is wrong with the page in each theme and width, and with the tables behind its
+/// pictures.
+fn page_problems(browser: &Browser, name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut papers = Vec::new();
+    for theme in THEMES {
+        browser.media(theme, "screen");
+        for width in WIDTHS {
+            browser.width(width);
+            let problems = browser.problems();
+            let problems = problems.into_iter().take(5);
+            wrong.extend(problems.map(|it| format!("{theme}, {width} px: {it}")));
+        }
+        papers.push(browser.script("return getComputedStyle(document.body).backgroundColor"));
+    }
+    if papers[0] == papers[1] {
+        wrong.push(format!("light and dark are alike: {}", papers[0]));
+    }
+    browser.media("light", "screen");
+    let (pictures, without) = browser.tables();
+    wrong.extend(without);
+    // A process without shared memory may have none, either.
+    if pictures == 0 && !["doctor", "inspect"].contains(&name) {
+        wrong.push("no picture".to_owned());
+    }
+    wrong
 }
 
 /// axe-core, as `cargo xtask test` unpacks it.

@@ -1,13 +1,14 @@
 //! Bandwidths between nodes as a matrix.
 
 use maud::{Markup, html};
-use model::{BandwidthResult, MatrixCell, NodeId};
+use model::{BandwidthResult, MatrixCell, NodeId, NodeMatrix};
 use report::{figure_of_gigabytes_per_s, plain};
 
 use super::colours::Ramp;
 use super::heat_map::{HeatCell, HeatMap};
 use super::latency_matrix::part;
 use super::locality::{Ordered, cells_in_order, ordered};
+use crate::documents::{ROWS_MAX, UNKNOWN, table};
 
 /// Returns the matrix; nothing where there are no nodes.
 pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
@@ -24,9 +25,33 @@ pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
                 "kernel " (result.kernel.name())
             }
             (map.markup())
+            (figures(&result.matrix))
         }
         (notes)
     }
+}
+
+/// The same figures as a table.
+fn figures(matrix: &NodeMatrix) -> Markup {
+    let rows = matrix.rows().flat_map(|(from, cells)| {
+        let cells = matrix.memory_nodes().iter().zip(cells);
+        cells.map(move |(to, cell)| {
+            let interval = cell.low.zip(cell.high).map(|(low, high)| {
+                let [low, high] = [low, high].map(figure_of_gigabytes_per_s);
+                format!("{low} to {high}")
+            });
+            vec![
+                from.to_string(),
+                to.to_string(),
+                cell.value
+                    .map_or_else(|| absent(cell), figure_of_gigabytes_per_s),
+                interval.unwrap_or_else(|| UNKNOWN.to_owned()),
+            ]
+        })
+    });
+    let head = ["CPU node", "memory node", "GB/s", "interval, GB/s"];
+    let rows: Vec<Vec<String>> = rows.take(ROWS_MAX + 1).collect();
+    table("Bandwidth from CPU node to memory node", &head, &rows)
 }
 
 fn absent(cell: &MatrixCell) -> String {

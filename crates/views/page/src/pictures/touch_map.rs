@@ -1,10 +1,11 @@
 //! First touches of a segment: offset across, time down, coloured by the node of the CPU.
 
 use maud::{Markup, html};
-use model::{ByteSize, NodeId, TouchPicture, TouchedSegment};
+use model::{ByteSize, NodeId, TouchCell, TouchPicture, TouchedSegment};
 
 use super::picture::{Anchor, Label, Picture, px};
 use super::squares::{NodeColours, Strip, key};
+use crate::documents::table;
 
 /// Size of a cell, in pixels.
 const CELL_WIDTH: f64 = 6.0;
@@ -25,6 +26,7 @@ pub fn touch_map(segment: &TouchedSegment) -> Markup {
         .flat_map(|cell| cell.bytes_by_cpu_node.keys());
     let colours = NodeColours::of(nodes.copied());
     let all = grid.cells.iter().flat_map(|cell| &cell.bytes_by_cpu_node);
+    let runs = runs(segment.mapped_bytes, grid);
     let strip = Strip {
         name: String::new(),
         pieces: all.map(|(node, bytes)| (Some(*node), *bytes)).collect(),
@@ -36,35 +38,115 @@ pub fn touch_map(segment: &TouchedSegment) -> Markup {
                 "node. Where several nodes share a cell, the one that touched most."
             }
             div.scroll {
-                (draw(segment.mapped_bytes, grid, &colours)
+                (draw(segment.mapped_bytes, grid, &runs, &colours)
                     .markup("First touches by offset and time", true))
             }
             (key(&[strip], &colours))
+            (figures(&runs))
         }
     }
 }
 
-fn draw(mapped_bytes: u64, grid: &TouchPicture, colours: &NodeColours) -> Picture {
+/// Cells of one row that stand side by side and have one node.
+struct Run {
+    row: u32,
+    /// The first column, and the one after the last.
+    columns: [u32; 2],
+    node: NodeId,
+    /// Bytes that this node touched first.
+    bytes: u64,
+    /// When its row begins and ends, and where its columns do.
+    seconds: [f64; 2],
+    offsets: [u64; 2],
+}
+
+impl Run {
+    fn times(&self) -> String {
+        let [from, to] = self.seconds;
+        format!("{from:.2} to {to:.2}")
+    }
+
+    fn places(&self) -> String {
+        let [from, to] = self
+            .offsets
+            .map(|offset| format!("{:.1}", ByteSize(offset)));
+        format!("{from} to {to}")
+    }
+
+    /// All that is known of it, shown on hover.
+    fn title(&self) -> String {
+        let (node, bytes) = (self.node, ByteSize(self.bytes));
+        let (times, places) = (self.times(), self.places());
+        format!("node {node}: {bytes}, {times} s, offset {places}")
+    }
+}
+
+/// The runs of a grid, row by row; cells outside of it are left out.
+fn runs(mapped_bytes: u64, grid: &TouchPicture) -> Vec<Run> {
+    let offset = |column: u32| {
+        let share = f64::from(column) / f64::from(grid.columns);
+        // `as` saturates, so that no offset is too large.
+        (mapped_bytes as f64 * share) as u64
+    };
+    let time = |row: u32| {
+        grid.first_s + (grid.last_s - grid.first_s) * f64::from(row) / f64::from(grid.rows)
+    };
+    let inside = |cell: &&TouchCell| cell.column < grid.columns && cell.row < grid.rows;
+    let mut runs: Vec<Run> = Vec::new();
+    for cell in grid.cells.iter().filter(inside) {
+        let by_node = cell.bytes_by_cpu_node.iter();
+        let Some((node, bytes)) = by_node.max_by_key(|(_, bytes)| **bytes) else {
+            continue;
+        };
+        let end = cell.column + 1;
+        match runs.last_mut() {
+            Some(run) if (run.row, run.columns[1], run.node) == (cell.row, cell.column, *node) => {
+                run.columns[1] = end;
+                run.offsets[1] = offset(end);
+                run.bytes = run.bytes.saturating_add(*bytes);
+            }
+            _ => runs.push(Run {
+                row: cell.row,
+                columns: [cell.column, end],
+                node: *node,
+                bytes: *bytes,
+                seconds: [time(cell.row), time(cell.row + 1)],
+                offsets: [offset(cell.column), offset(end)],
+            }),
+        }
+    }
+    runs
+}
+
+/// The same figures as a table.
+fn figures(runs: &[Run]) -> Markup {
+    let rows = runs.iter().map(|run| {
+        let (node, bytes) = (run.node.to_string(), ByteSize(run.bytes).to_string());
+        vec![run.times(), run.places(), node, bytes]
+    });
+    let head = ["s", "offset", "node of the CPU", "bytes"];
+    table(
+        "First touches by time and offset",
+        &head,
+        &rows.collect::<Vec<_>>(),
+    )
+}
+
+fn draw(mapped_bytes: u64, grid: &TouchPicture, runs: &[Run], colours: &NodeColours) -> Picture {
     let mut picture = Picture::default();
     let (width, height) = (
         f64::from(grid.columns) * CELL_WIDTH,
         f64::from(grid.rows) * CELL_HEIGHT,
     );
-    let inside = |cell: &&model::TouchCell| cell.column < grid.columns && cell.row < grid.rows;
-    for cell in grid.cells.iter().filter(inside) {
-        let most = cell
-            .bytes_by_cpu_node
-            .iter()
-            .max_by_key(|(_, bytes)| **bytes);
-        let Some((node, bytes)) = most else { continue };
-        let (x, y) = (
-            LEFT + f64::from(cell.column) * CELL_WIDTH,
-            TOP + f64::from(cell.row) * CELL_HEIGHT,
-        );
+    for run in runs {
+        let [from, to] = run
+            .columns
+            .map(|column| LEFT + f64::from(column) * CELL_WIDTH);
+        let y = TOP + f64::from(run.row) * CELL_HEIGHT;
         picture.shape(&html! {
-            rect x=(px(x)) y=(px(y)) width=(px(CELL_WIDTH)) height=(px(CELL_HEIGHT))
-                fill=(colours.of_node(Some(*node)).unwrap_or_default()) {
-                title { (words(*node, *bytes)) }
+            rect x=(px(from)) y=(px(y)) width=(px(to - from)) height=(px(CELL_HEIGHT))
+                fill=(colours.of_node(Some(run.node)).unwrap_or_default()) {
+                title { (run.title()) }
             }
         });
     }
@@ -92,14 +174,8 @@ fn draw(mapped_bytes: u64, grid: &TouchPicture, colours: &NodeColours) -> Pictur
     picture
 }
 
-fn words(node: NodeId, bytes: u64) -> String {
-    format!("node {node}: {}", ByteSize(bytes))
-}
-
 #[cfg(test)]
 mod tests {
-    use model::TouchCell;
-
     use super::super::picture::tests::check_labels;
     use super::*;
 
@@ -115,14 +191,23 @@ mod tests {
             rows: 48,
             first_s: 0.5,
             last_s: 14.2,
-            cells: vec![cell(0, 0), cell(127, 47), cell(128, 0), cell(0, u32::MAX)],
+            cells: vec![
+                cell(0, 0),
+                cell(1, 0),
+                cell(3, 0),
+                cell(127, 47),
+                cell(128, 0),
+                cell(0, u32::MAX),
+            ],
         };
         let colours = NodeColours::of([NodeId(1)].into_iter());
-        let picture = draw(1 << 30, &grid, &colours);
+        let picture = draw(1 << 30, &grid, &runs(1 << 30, &grid), &colours);
         check_labels(&picture);
         let text = picture.markup("x", true).0;
-        assert_eq!(text.matches("<rect").count(), 2);
-        assert!(text.contains("node 1: 4 KiB"), "{text}");
+        assert_eq!(text.matches("<rect").count(), 3);
+        // Cells side by side are one shape, and one row of the table.
+        let both = "node 1: 8 KiB, 0.50 to 0.79 s, offset 0 B to 16.0 MiB";
+        assert!(text.contains(both), "{text}");
         assert!(
             text.contains("14.2 s") && text.contains("1.0 GiB"),
             "{text}"
