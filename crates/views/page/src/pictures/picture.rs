@@ -270,7 +270,8 @@ svg.picture .cell{stroke:var(--paper);stroke-width:1}\
 svg.picture .gap{stroke:var(--paper);stroke-width:1;fill:none}\
 .sides{display:flex;flex-wrap:wrap;gap:1.5rem}\
 .sides>*{min-width:0}\
-.key{display:flex;flex-wrap:wrap;gap:.3rem 1rem;list-style:none;padding:0;margin:.5rem 0}\
+.key{display:flex;flex-wrap:wrap;gap:.3rem 1rem;list-style:none;padding:0;margin:.5rem 0;\
+font-size:.9rem}\
 .key i{display:inline-block;width:.9em;height:.9em;margin-right:.4em;vertical-align:-.1em;\
 border:1px solid var(--muted)}\
 .key .hatched{background:repeating-linear-gradient(45deg,var(--paper) 0 2px,var(--muted) 2px 3px)}\
