@@ -269,7 +269,7 @@ svg.picture .hatch{stroke:var(--muted);fill:none;stroke-width:1}\
 svg.picture .cell{stroke:var(--paper);stroke-width:1}\
 svg.picture .gap{stroke:var(--paper);stroke-width:1;fill:none}\
 .sides{display:flex;flex-wrap:wrap;gap:1.5rem}\
-.sides>*{min-width:0}\
+.sides>*{min-width:0}.sides figcaption{max-width:28rem}\
 .key{display:flex;flex-wrap:wrap;gap:.3rem 1rem;list-style:none;padding:0;margin:.5rem 0;\
 font-size:.9rem}\
 .key i{display:inline-block;width:.9em;height:.9em;margin-right:.4em;vertical-align:-.1em;\
