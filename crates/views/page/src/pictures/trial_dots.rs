@@ -268,7 +268,8 @@ fn draw_windows(picture: &mut Picture, reach: Reach, case: &CaseView, y: f64) {
             }),
         }
     }
-    let label = |text: String| Label::new(0.0, y + 4.0, 12.0, text).muted();
+    // Below the windows, which reach the ends.
+    let label = |text: String| Label::new(0.0, y + 13.0, 12.0, text).muted();
     if below > 0 {
         picture.label(label(format!("◂ {below}")));
     }
