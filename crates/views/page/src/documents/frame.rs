@@ -31,8 +31,6 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}\
 th,td{padding:.2rem .6rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top;\
 overflow-wrap:normal}\
 tbody th{font-weight:600;position:sticky;left:0;background:var(--paper)}\
-@media screen{.figures{width:max-content}.figures :is(th,td){max-width:24rem}\
-.figures tbody :is(th,td){overflow-wrap:anywhere}}\
 .number{text-align:right;white-space:nowrap}\
 pre{overflow-x:auto;padding:.6rem;border:1px solid var(--grid);font-size:.85rem}\
 dl.list{display:grid;grid-template-columns:max-content 1fr;gap:.2rem .8rem;margin:.3rem 0}\
@@ -43,7 +41,9 @@ summary{cursor:pointer;margin:.4rem 0}\
 footer{display:flex;flex-wrap:wrap;gap:1rem;align-items:center;margin-top:2rem}\
 button{font:inherit;padding:.3rem .7rem}\
 @media (max-width:600px){h1{font-size:1.05rem}.answer{font-size:1.25rem}\
-dl.list{grid-template-columns:1fr}.figures tbody th{max-width:40vw}}";
+dl.list{grid-template-columns:1fr}.figures{width:max-content}\
+.figures td{max-width:24rem}.figures tbody th{max-width:40vw}\
+.figures tbody :is(th,td){overflow-wrap:anywhere}}";
 
 /// What a page, or a part of one, says.
 pub(crate) struct Content {

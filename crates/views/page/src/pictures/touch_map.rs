@@ -3,16 +3,14 @@
 use maud::{Markup, html};
 use model::{ByteSize, NodeId, TouchCell, TouchPicture, TouchedSegment};
 
-use super::picture::{Anchor, Label, Picture, px};
+use super::picture::{Anchor, Label, Picture, percent, px};
 use super::squares::{NodeColours, Strip, key};
 use crate::documents::table;
 
-/// Size of a cell, in pixels.
-const CELL_WIDTH: f64 = 6.0;
+/// Height of a cell, in pixels; the picture is as wide as its page.
 const CELL_HEIGHT: f64 = 6.0;
-/// Room for the labels at the left.
-const LEFT: f64 = 64.0;
-const TOP: f64 = 4.0;
+/// Where the cells begin, below the offsets.
+const TOP: f64 = 20.0;
 const FONT: f64 = 12.0;
 
 /// Returns the picture with its key; nothing when no first touch was seen.
@@ -37,10 +35,8 @@ pub fn touch_map(segment: &TouchedSegment) -> Markup {
                 "First touches by offset (across) and time (down), in the colour of the CPU's "
                 "node. Where several nodes share a cell, the one that touched most."
             }
-            div.scroll {
-                (draw(segment.mapped_bytes, grid, &runs, &colours)
-                    .markup("First touches by offset and time", true))
-            }
+            (draw(segment.mapped_bytes, grid, &runs, &colours)
+                .markup("First touches by offset and time", false))
             (key(&[strip], &colours))
             (figures(&runs))
         }
@@ -133,44 +129,31 @@ fn figures(runs: &[Run]) -> Markup {
 }
 
 fn draw(mapped_bytes: u64, grid: &TouchPicture, runs: &[Run], colours: &NodeColours) -> Picture {
-    let mut picture = Picture::default();
-    let (width, height) = (
-        f64::from(grid.columns) * CELL_WIDTH,
-        f64::from(grid.rows) * CELL_HEIGHT,
-    );
+    let mut picture = Picture::fluid();
+    let end = format!("offset {:.1}", ByteSize(mapped_bytes));
+    picture.label(Label::new(0.0, FONT, FONT, "offset 0"));
+    let end = Label::new(0.0, FONT, FONT, end).at(1.0);
+    picture.label(end.anchored(Anchor::End));
     for run in runs {
         let [from, to] = run
             .columns
-            .map(|column| LEFT + f64::from(column) * CELL_WIDTH);
+            .map(|column| f64::from(column) / f64::from(grid.columns));
         let y = TOP + f64::from(run.row) * CELL_HEIGHT;
         picture.shape(&html! {
-            rect x=(px(from)) y=(px(y)) width=(px(to - from)) height=(px(CELL_HEIGHT))
+            rect x=(percent(from)) y=(px(y)) width=(percent(to - from)) height=(px(CELL_HEIGHT))
                 fill=(colours.of_node(Some(run.node)).unwrap_or_default()) {
                 title { (run.title()) }
             }
         });
     }
-    picture.path(
-        &format!(
-            "M{} {}h{}v{}h-{}z",
-            px(LEFT),
-            px(TOP),
-            px(width),
-            px(height),
-            px(width)
-        ),
-        "frame",
-    );
-    picture.reach(LEFT + width, TOP + height);
-    let times = [(TOP + FONT, grid.first_s), (TOP + height, grid.last_s)];
-    for (y, seconds) in times {
-        let text = format!("{seconds:.1} s");
-        picture.label(Label::new(LEFT - 6.0, y, FONT, text).anchored(Anchor::End));
+    let bottom = TOP + f64::from(grid.rows) * CELL_HEIGHT;
+    for y in [TOP, bottom] {
+        picture.shape(&html! {
+            line class="frame" x1="0" x2="100%" y1=(px(y)) y2=(px(y)) {}
+        });
     }
-    let y = TOP + height + FONT + 4.0;
-    picture.label(Label::new(LEFT, y, FONT, "0"));
-    let end = format!("{:.1}", ByteSize(mapped_bytes));
-    picture.label(Label::new(LEFT + width, y, FONT, end).anchored(Anchor::End));
+    let times = format!("top {:.1} s, bottom {:.1} s", grid.first_s, grid.last_s);
+    picture.label(Label::new(0.0, bottom + FONT + 4.0, FONT, times));
     picture
 }
 
@@ -209,7 +192,7 @@ mod tests {
         let both = "node 1: 8 KiB, 0.50 to 0.79 s, offset 0 B to 16.0 MiB";
         assert!(text.contains(both), "{text}");
         assert!(
-            text.contains("14.2 s") && text.contains("1.0 GiB"),
+            text.contains("top 0.5 s, bottom 14.2 s") && text.contains("1.0 GiB"),
             "{text}"
         );
     }
