@@ -118,7 +118,7 @@ pub(crate) fn are_of_rounds(run: &Run) -> bool {
 
 /// The geometric mean of the rounds of a case, of which the ratios of cases that alternated are the
 /// quotients, and its interval.
-fn mean_of_rounds(values: &[f64]) -> (Option<f64>, Option<Interval>) {
+pub(crate) fn mean_of_rounds(values: &[f64]) -> (Option<f64>, Option<Interval>) {
     let mean = (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp();
     let rounds: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
     let ones = vec![Some(1.0); values.len()];

@@ -4,6 +4,7 @@
 use model::{Case, Metric, Run, RunStatus, Trial};
 use stats::Interval;
 
+use crate::cases::{are_of_rounds, mean_of_rounds};
 use crate::confidence::CONFIDENCE;
 use crate::ratio::{
     Ratio, bare_ratio, has_emulated_cost, independent_ratio, is_emulated, merit, ratio_of, verdict,
@@ -24,6 +25,9 @@ pub struct Selection<'r> {
 pub struct RunComparison {
     /// The metric by which they are compared.
     pub metric: Metric,
+    /// Whether figures are means of rounds: two cases of one run whose windows alternated. Figures
+    /// of two runs are medians, as their ratios are of medians.
+    pub is_of_rounds: bool,
     /// The pairs of cases.
     pub pairs: Vec<ComparedPair>,
     /// Cases that only the first has.
@@ -113,8 +117,11 @@ pub struct ComparedCase {
     pub trials: usize,
     /// The median.
     pub median: Option<f64>,
-    /// Its interval.
-    pub interval: Option<Interval>,
+    /// What texts show of it: the median, or the mean of its rounds
+    /// ([`RunComparison::is_of_rounds`]).
+    pub shown: Option<f64>,
+    /// Interval of what is shown.
+    pub shown_interval: Option<Interval>,
 }
 
 impl ComparedPair {
@@ -175,14 +182,16 @@ pub fn compare_runs(
         let left = cases.iter().filter(|case| !paired(case, &pairs));
         left.map(|case| case.plan.name.clone()).collect()
     };
+    let is_of_rounds = first.run.id == second.run.id && are_of_rounds(first.run);
     Ok(RunComparison {
         metric,
+        is_of_rounds,
         only_first: left(&ours),
         only_second: left(&theirs),
         caveats: caveats(first.run, second.run),
         pairs: pairs
             .iter()
-            .map(|(a, b)| pair(first.run, a, second.run, b))
+            .map(|(a, b)| pair(first.run, a, second.run, b, is_of_rounds))
             .collect(),
     })
 }
@@ -224,7 +233,13 @@ fn by_name<'r>(ours: &[&'r Case], theirs: &[&'r Case]) -> Vec<(&'r Case, &'r Cas
     ours.iter().filter_map(same).collect()
 }
 
-fn pair(first_run: &Run, first: &Case, second_run: &Run, second: &Case) -> ComparedPair {
+fn pair(
+    first_run: &Run,
+    first: &Case,
+    second_run: &Run,
+    second: &Case,
+    is_of_rounds: bool,
+) -> ComparedPair {
     let emulated = is_emulated(first_run) || is_emulated(second_run);
     let value = |trial: &Trial| trial.valid_value();
     let ratio = match first_run.id == second_run.id {
@@ -233,7 +248,8 @@ fn pair(first_run: &Run, first: &Case, second_run: &Run, second: &Case) -> Compa
         false => independent_ratio(second, first),
     };
     let in_pairs = bare_ratio(first_run, second, first).filter(|_| first_run.id == second_run.id);
-    let (first, second) = (compared(first_run, first), compared(second_run, second));
+    let first = compared(first_run, first, is_of_rounds);
+    let second = compared(second_run, second, is_of_rounds);
     let imported = [first_run, second_run]
         .iter()
         .any(|it| it.status == RunStatus::Imported);
@@ -256,14 +272,20 @@ fn pair(first_run: &Run, first: &Case, second_run: &Run, second: &Case) -> Compa
     }
 }
 
-fn compared(run: &Run, case: &Case) -> ComparedCase {
+fn compared(run: &Run, case: &Case, is_of_rounds: bool) -> ComparedCase {
     let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
+    let median = stats::median(&values).filter(|median| median.is_finite());
+    let (shown, shown_interval) = match is_of_rounds {
+        true => mean_of_rounds(&values),
+        false => (median, stats::median_interval(&values, CONFIDENCE)),
+    };
     ComparedCase {
         run: run.id.clone(),
         case: case.plan.name.clone(),
         trials: values.len(),
-        median: stats::median(&values).filter(|median| median.is_finite()),
-        interval: stats::median_interval(&values, CONFIDENCE),
+        median,
+        shown,
+        shown_interval,
     }
 }
 

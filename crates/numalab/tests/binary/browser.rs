@@ -18,6 +18,9 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// What is wrong with the page, as a person would see it.
 const PROBLEMS: &str = include_str!("browser_problems.js");
 
+/// Which pictures have no table behind them.
+const TABLES: &str = include_str!("browser_tables.js");
+
 /// Starts axe (axe-core) on the page, and keeps what it finds serious.
 const AXE: &str = "axe.run({resultTypes: ['violations']}).then(found => { window.serious = \
     found.violations.filter(it => ['serious', 'critical'].includes(it.impact)).map(it => \
@@ -189,8 +192,13 @@ impl Browser {
 
     /// Makes the page so many pixels wide.
     pub(crate) fn width(&self, pixels: u32) {
-        let parameters = json!({"width": pixels, "height": 800, "deviceScaleFactor": 1,
-            "mobile": pixels < 600});
+        self.window(pixels, 800);
+    }
+
+    /// Makes the window so many pixels wide and high.
+    pub(crate) fn window(&self, width: u32, height: u32) {
+        let parameters = json!({"width": width, "height": height, "deviceScaleFactor": 1,
+            "mobile": width < 600});
         self.devtools("Emulation.setDeviceMetricsOverride", &parameters);
     }
 
@@ -217,6 +225,14 @@ impl Browser {
         });
         let found = found.as_array().unwrap().iter();
         found.map(|it| it.as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Returns the number of pictures of the page, and what is wrong with the tables behind them.
+    pub(crate) fn tables(&self) -> (u64, Vec<String>) {
+        let found = self.script(TABLES);
+        let problems = found["problems"].as_array().unwrap().iter();
+        let problems = problems.map(|it| it.as_str().unwrap().to_owned());
+        (found["pictures"].as_u64().unwrap(), problems.collect())
     }
 
     /// Returns what is wrong with the page as a person would see it.

@@ -49,6 +49,21 @@ for (const picture of [...document.querySelectorAll('svg.picture.fluid')].filter
   if (width < room - 1 || width > 1100) problems.push(`a picture of ${width} px in ${room}`);
 }
 
+for (const cell of [...document.querySelectorAll('th, td')].filter(isShown)) {
+  const beyond = cell.scrollWidth - cell.clientWidth;
+  if (beyond > 1) problems.push(`${label(cell)} is ${beyond} px wider than its column`);
+}
+// The text of a node of a topology stays in its frame.
+const frames = [...document.querySelectorAll('.sheet rect[rx]')].map(it =>
+  it.getBoundingClientRect());
+for (const text of [...document.querySelectorAll('.sheet text')].filter(isShown)) {
+  const { left, right, top } = text.getBoundingClientRect();
+  const around = frames.filter(it =>
+    it.left <= left && left <= it.right && it.top <= top && top <= it.bottom);
+  const least = Math.min(...around.map(it => it.right));
+  if (right > least) problems.push(`${label(text)} is ${(right - least).toFixed()} px too wide`);
+}
+
 const numbers = colour => (colour.match(/[\d.]+/g) ?? []).map(Number);
 const luminance = ([red, green, blue]) => {
   const linear = part => {
@@ -81,8 +96,10 @@ const beneath = node => {
 const words = [...document.querySelectorAll('h1,h2,h3,p,td,th,dt,dd,li,a,summary,figcaption,text')];
 const faint = new Set();
 for (const node of words.filter(isShown)) {
-  // The rows of a table look alike.
-  if (node.matches('tr:nth-child(n+12) > *')) continue;
+  // The rows of a table look alike, and so do the texts of a large matrix and a large topology.
+  const alike = 'tr:nth-child(n+12) > *, ' +
+    ':is(.pinned, .sheet) text:nth-of-type(n+100):not(:nth-of-type(5n))';
+  if (node.matches(alike)) continue;
   const hasText = [...node.childNodes].some(it => it.nodeType === 3 && it.textContent.trim());
   if (!hasText) continue;
   node.scrollIntoView({block: 'center', inline: 'center'});

@@ -93,6 +93,7 @@ mod named_cache;
 mod other_backings;
 mod other_programs;
 mod own_memory_loads;
+mod page_documents;
 mod pages_in_a_browser;
 mod pages_of_other_sizes;
 mod parallel_scans;

@@ -11,6 +11,7 @@ use testing::{Machine, Need, not_run, reports, unusual_machines};
 use crate::browser::Browser;
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
+use crate::page_documents;
 use crate::patience::until;
 use crate::running::Running;
 
@@ -36,8 +37,8 @@ fn page_of(laboratory: &Laboratory, name: &str, command: &[&str]) -> String {
 /// A page with its name.
 type Page = (String, String);
 
-/// Every kind of page, of small and of large machines.
-fn pages(laboratory: &Laboratory) -> Vec<Page> {
+/// Pages of runs, of their comparison, and of a fleet.
+fn pages_of_runs(laboratory: &Laboratory) -> Vec<Page> {
     let mut pages = Vec::new();
     let mut add = |name: &str, path: String| pages.push((name.to_owned(), path));
     let files = (1..).zip(reports::ARTICLE_001);
@@ -65,7 +66,14 @@ fn pages(laboratory: &Laboratory) -> Vec<Page> {
     let compare = ["compare", &first, &second, "--html", &compared];
     laboratory.run(&compare).with_code(0);
     add("comparison", compared);
+    add("fleet", crate::fleets::page(laboratory));
+    pages
+}
 
+/// Pages of what commands found, of small and of large machines.
+fn pages_of_machines(laboratory: &Laboratory) -> Vec<Page> {
+    let mut pages = Vec::new();
+    let mut add = |name: &str, path: String| pages.push((name.to_owned(), path));
     let matrix = laboratory.file("small.txt", "53 211 217 248\n");
     let latency = ["latency", "--from", &matrix, "--json"];
     add("latency", page_of(laboratory, "latency", &latency));
@@ -91,8 +99,17 @@ fn pages(laboratory: &Laboratory) -> Vec<Page> {
         "doctor",
         page_of(laboratory, "doctor", &["doctor", "--json"]),
     );
-    add("fleet", crate::fleets::page(laboratory));
     pages
+}
+
+/// Pages of documents with all pictures.
+fn pages_with_pictures(laboratory: &Laboratory) -> Vec<Page> {
+    let documents = page_documents::all().into_iter();
+    let page = |(name, document): (&str, String)| {
+        let document = laboratory.file(&format!("{name}.json"), &document);
+        (name.to_owned(), page(laboratory, name, &[&document]))
+    };
+    documents.map(page).collect()
 }
 
 /// Latencies of 32 nodes in groups of eight.
@@ -127,8 +144,24 @@ fn machines() -> Vec<(String, Machine)> {
 }
 
 #[test]
-fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
-    let test = "every_page_can_be_read_in_both_themes_and_on_a_phone";
+fn runs_can_be_read_in_both_themes_and_on_a_phone() {
+    let test = "runs_can_be_read_in_both_themes_and_on_a_phone";
+    check_pages(test, pages_of_runs);
+}
+
+#[test]
+fn machines_can_be_read_in_both_themes_and_on_a_phone() {
+    let test = "machines_can_be_read_in_both_themes_and_on_a_phone";
+    check_pages(test, pages_of_machines);
+}
+
+#[test]
+fn every_picture_can_be_read_in_both_themes_and_on_a_phone() {
+    let test = "every_picture_can_be_read_in_both_themes_and_on_a_phone";
+    check_pages(test, pages_with_pictures);
+}
+
+fn check_pages(test: &str, pages: fn(&Laboratory) -> Vec<Page>) {
     let laboratory = Laboratory::new();
     let Some(browser) = Browser::start(&laboratory, test) else {
         return;
@@ -144,40 +177,50 @@ fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
     let mut wrong = Vec::new();
     for (name, path) in pages(&laboratory) {
         browser.open_file(&path);
-        let mut papers = Vec::new();
-        for theme in THEMES {
-            browser.media(theme, "screen");
-            for width in WIDTHS {
-                browser.width(width);
-                let problems = browser.problems();
-                let problems = problems.into_iter().take(5);
-                wrong.extend(problems.map(|it| format!("{name}, {theme}, {width} px: {it}")));
-            }
-            papers.push(browser.script("return getComputedStyle(document.body).backgroundColor"));
-        }
-        if papers[0] == papers[1] {
-            wrong.push(format!("{name}: light and dark are alike: {}", papers[0]));
-        }
-        browser.media("light", "screen");
+        let mut found = page_problems(&browser, &name);
         if let Some(axe) = &axe {
             let barriers = browser.barriers(axe);
-            wrong.extend(barriers.iter().map(|it| format!("{name}: axe: {it}")));
+            found.extend(barriers.iter().map(|it| format!("axe: {it}")));
         }
-        wrong.extend(top_problems(&browser).map(|it| format!("{name}: {it}")));
-        wrong.extend(print_problems(&browser).map(|it| format!("{name}, print: {it}")));
-        wrong.extend(
-            browser
-                .complaints()
-                .iter()
-                .map(|it| format!("{name}: {it}")),
-        );
+        found.extend(top_problems(&browser));
+        found.extend(print_problems(&browser).map(|it| format!("print: {it}")));
+        found.extend(browser.complaints());
         let fetched = "return performance.getEntriesByType('resource').map(it => it.name)";
         let fetched = browser.script(fetched);
         if fetched.as_array().is_none_or(|it| !it.is_empty()) {
-            wrong.push(format!("{name}: fetched {fetched}"));
+            found.push(format!("fetched {fetched}"));
         }
+        wrong.extend(found.iter().map(|it| format!("{name}: {it}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns what is wrong with the page in each theme and width, and with the tables behind its
+/// pictures.
+fn page_problems(browser: &Browser, name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut papers = Vec::new();
+    for theme in THEMES {
+        browser.media(theme, "screen");
+        for width in WIDTHS {
+            browser.width(width);
+            let problems = browser.problems();
+            let problems = problems.into_iter().take(5);
+            wrong.extend(problems.map(|it| format!("{theme}, {width} px: {it}")));
+        }
+        papers.push(browser.script("return getComputedStyle(document.body).backgroundColor"));
+    }
+    if papers[0] == papers[1] {
+        wrong.push(format!("light and dark are alike: {}", papers[0]));
+    }
+    browser.media("light", "screen");
+    let (pictures, without) = browser.tables();
+    wrong.extend(without);
+    // A process without shared memory may have none, either.
+    if pictures == 0 && !["doctor", "inspect"].contains(&name) {
+        wrong.push("no picture".to_owned());
+    }
+    wrong
 }
 
 /// axe-core, as `cargo xtask test` unpacks it.
@@ -216,6 +259,58 @@ fn print_problems(browser: &Browser) -> impl Iterator<Item = String> {
     let all = browser.script(height).as_u64().unwrap();
     let hidden = (parts != json!(0) && all <= folded).then(|| "folded for good".to_owned());
     long.into_iter().chain(hidden)
+}
+
+/// Scrolls a matrix to its end and says, for its rows or columns, which headings are where their
+/// nodes are: seen in the box, and beside a cell of that node.
+const HEADINGS: &str = "
+    const box = document.querySelector('.pinned');
+    box.scrollIntoView();
+    box.scrollLeft = box.scrollWidth;
+    box.scrollTop = box.scrollHeight / 3;
+    const middle = node => {
+      const it = node.getBoundingClientRect();
+      return { x: it.x + it.width / 2, y: it.y + it.height / 2 };
+    };
+    const headings = (edge, axis, words) => {
+      const inside = [...box.querySelectorAll(`.${edge}:not(.down.across) text`)].filter(text => {
+        const { x, y } = middle(text);
+        return document.elementFromPoint(x, y) === text.parentNode;
+      });
+      const named = inside.filter(text => /^[0-9]+$/.test(text.textContent));
+      return named.map(text => {
+        const cell = box.querySelector(`[data-value*='${words} ${text.textContent}${
+          edge === 'down' ? ':' : ' '}']`);
+        return Math.round(Math.abs(middle(cell)[axis] - middle(text)[axis]));
+      });
+    };
+    return { wide: box.scrollWidth - box.clientWidth, high: box.scrollHeight - box.clientHeight,
+      left: box.scrollLeft, top: box.scrollTop, rows: headings('across', 'y', 'CPU node'),
+      columns: headings('down', 'x', 'memory node') };";
+
+#[test]
+fn headings_of_a_wide_matrix_stay_in_sight_on_a_phone() {
+    let test = "headings_of_a_wide_matrix_stay_in_sight_on_a_phone";
+    let laboratory = Laboratory::new();
+    let Some(browser) = Browser::start(&laboratory, test) else {
+        return;
+    };
+    let matrix = laboratory.file("large.txt", large_matrix());
+    let latency = ["latency", "--from", &matrix, "--json"];
+    browser.open_file(&page_of(&laboratory, "latency", &latency));
+    browser.window(390, 844);
+    let seen = browser.script(HEADINGS);
+    let number = |name: &str| seen[name].as_f64().unwrap();
+    // Scrolled as far as it goes to the side, and well down.
+    assert!(number("wide") > 500.0 && number("high") > 200.0, "{seen}");
+    assert!(number("left") > 500.0 && number("top") > 200.0, "{seen}");
+    for (edge, least) in [("rows", 15), ("columns", 8)] {
+        let apart = seen[edge].as_array().unwrap();
+        assert!(apart.len() >= least, "{edge}: {seen}");
+        let is_beside = |it: &serde_json::Value| it.as_f64().is_some_and(|apart| apart <= 4.0);
+        assert!(apart.iter().all(is_beside), "{edge}: {seen}");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]

@@ -25,5 +25,5 @@ pub use document_page::{document_page, documents_page};
 pub use error::Error;
 pub(crate) use frame::{Content, framed, framed_parts};
 pub(crate) use guard::checked_format;
-pub(crate) use table::table;
+pub(crate) use table::{ROWS_MAX, UNKNOWN, or_unknown, table};
 pub(crate) use top::Top;

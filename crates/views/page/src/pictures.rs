@@ -22,6 +22,7 @@ mod squares;
 mod time_bars;
 mod touch_map;
 mod tree;
+mod trial_axis;
 mod trial_dots;
 
 pub use balance_course::balance_course;

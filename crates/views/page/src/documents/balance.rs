@@ -1,13 +1,15 @@
 //! The page of `numalab.balance/1`.
 
-use maud::html;
-use model::{BalanceReport, BalanceSample, MoveReport, MovedPart};
+use maud::{Markup, html};
+use model::{BalanceReport, BalanceSample, ByteSize, MoveReport, MovedPart};
 use report::{TextOptions, balance_text};
 
 use super::as_text::as_text;
 use super::error::Error;
 use super::frame::Content;
 use super::guard::fields;
+use super::residency::by_node;
+use super::table::{cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::{balance_course, move_map};
 
@@ -32,6 +34,7 @@ pub(crate) fn balance_content(report: &BalanceReport) -> Content {
             section {
                 h2 { "Before and after" }
                 (move_map(&as_move(report)))
+                (segments(report))
             }
         }
         @if !samples.is_empty() {
@@ -43,6 +46,27 @@ pub(crate) fn balance_content(report: &BalanceReport) -> Content {
         (as_text(&balance_text(report, &TextOptions::default())))
     };
     Content { top, body }
+}
+
+fn segments(report: &BalanceReport) -> Markup {
+    let rows = report.segments.iter().map(|segment| {
+        let after = segment.bytes_by_node_after.as_ref();
+        vec![
+            cut(&segment.name),
+            cut(&segment.kind),
+            by_node(&segment.bytes_by_node_before),
+            or_unknown(after.map(by_node)),
+            or_unknown(segment.bytes_elsewhere.map(ByteSize)),
+        ]
+    });
+    let head = [
+        "segment",
+        "kind",
+        "before",
+        "after",
+        "on another node than before",
+    ];
+    table("Segments", &head, &rows.collect::<Vec<_>>())
 }
 
 /// The same as a move whose plan is its result, for the picture that both have.

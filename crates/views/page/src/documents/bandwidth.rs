@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use model::{
     BandwidthMethod, BandwidthResult, Finding, LoadLadder, Machine, NodeId, StreamKernel,
-    ThreadSweep, WholeMachine, WholeMachineMemory, node_words,
+    ThreadSweep, WholeMachine, WholeMachineMemory,
 };
-use report::{TextOptions, bandwidth_text, figure_of_gigabytes_per_s, figure_of_ns};
+use report::{TextOptions, bandwidth_text, figure_of_gigabytes_per_s};
 use serde::Deserialize;
 
 use super::as_text::as_text;
@@ -98,7 +98,6 @@ pub(crate) fn bandwidth_content(result: &BandwidthResult) -> Content {
         (findings(&result.findings))
         section {
             h2 { "Figures" }
-            (ladders(result))
             (sweeps(result))
             (whole_machine(result))
             (as_text(&bandwidth_text(result, &TextOptions::default())))
@@ -132,32 +131,6 @@ fn answer(result: &BandwidthResult) -> String {
         figure(least),
         figure(fast.2),
     )
-}
-
-fn ladders(result: &BandwidthResult) -> Markup {
-    let rows = result.ladders.iter().flat_map(|ladder| {
-        ladder.points.iter().map(|point| {
-            vec![
-                ladder.cpu_node.to_string(),
-                ladder.memory_node.to_string(),
-                format!(
-                    "{} on {}",
-                    ladder.load_threads,
-                    node_words(&ladder.load_nodes)
-                ),
-                figure_of_gigabytes_per_s(point.bytes_per_s),
-                figure_of_ns(point.ns),
-            ]
-        })
-    });
-    let head = [
-        "CPU node",
-        "memory node",
-        "load threads",
-        "load, GB/s",
-        "latency, ns",
-    ];
-    table("Latency under load", &head, &rows.collect::<Vec<_>>())
 }
 
 fn sweeps(result: &BandwidthResult) -> Markup {

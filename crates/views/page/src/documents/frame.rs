@@ -7,17 +7,20 @@ use crate::pictures::{HOVER_SCRIPT, HOVER_STYLE, MOVE_SCRIPT, PICTURE_STYLE, pal
 
 /// The look of text and tables. Pictures are at most 1100 px wide, as is the page.
 const STYLE: &str = "\
-@media (prefers-color-scheme:dark){.sheet svg{filter:invert(1) hue-rotate(180deg)}}\
-@media print{.sheet svg{filter:none}button,.slider,nav{display:none}\
+@media (prefers-color-scheme:dark){.sheet svg{filter:invert(1) hue-rotate(180deg);\
+mix-blend-mode:screen}}\
+@media print{.sheet svg{filter:none;mix-blend-mode:normal}button,.slider,nav{display:none}\
 html{font-size:9.5pt}body{max-width:none;padding:0}details:not([open]){display:none}\
-table,figure{break-inside:avoid}h2,summary{break-after:avoid}details table{break-inside:auto}}\
+table,figure{break-inside:avoid}h2,summary{break-after:avoid}details table{break-inside:auto}\
+section:not(:has(>:not(h2,details),>details[open])){display:none}}\
 *{box-sizing:border-box}\
 body{margin:0 auto;max-width:calc(1100px + 2rem);padding:1rem;background:var(--paper);\
 color:var(--ink);font:1rem/1.45 system-ui,sans-serif;overflow-wrap:anywhere}\
 h1{font-size:1.25rem;font-weight:600;margin:0;text-wrap:balance}\
 h2{font-size:1.2rem;margin:1.6rem 0 .4rem}\
 h3{font-size:1rem;margin:1rem 0 .2rem}p{margin:.4rem 0}\
-.answer{font-size:1.5rem;line-height:1.3;font-weight:700;margin:.5rem 0 .7rem}\
+.answer{font-size:1.5rem;line-height:1.3;font-weight:700;margin:.5rem 0 .7rem;\
+text-wrap:balance}\
 .facts{display:flex;flex-wrap:wrap;gap:.4rem 2rem;margin:0 0 .6rem;padding:.5rem 0;\
 border:solid var(--grid);border-width:1px 0;font-size:.9rem}\
 .facts dt,footer{font-size:.8rem;color:var(--muted)}\
@@ -38,7 +41,9 @@ summary{cursor:pointer;margin:.4rem 0}\
 footer{display:flex;flex-wrap:wrap;gap:1rem;align-items:center;margin-top:2rem}\
 button{font:inherit;padding:.3rem .7rem}\
 @media (max-width:600px){h1{font-size:1.05rem}.answer{font-size:1.25rem}\
-dl.list{grid-template-columns:1fr}}";
+dl.list{grid-template-columns:1fr}.figures{width:max-content}\
+.figures td{max-width:24rem}.figures tbody th{max-width:40vw}\
+.figures tbody :is(th,td){overflow-wrap:anywhere}}";
 
 /// What a page, or a part of one, says.
 pub(crate) struct Content {

@@ -139,6 +139,7 @@ pub(crate) fn latency_content(result: &LatencyResult) -> Content {
     };
     let body = html! {
         (latency_matrix(result))
+        (pairs_table(result))
         @if !result.curves.is_empty() {
             section {
                 h2 { "Latency by working set" }
@@ -148,7 +149,6 @@ pub(crate) fn latency_content(result: &LatencyResult) -> Content {
         (findings(&result.findings))
         section {
             h2 { "Figures" }
-            (pairs_table(result))
             (as_text(&texts.join("\n")))
             @if left_out + transfers_left_out > 0 {
                 p {

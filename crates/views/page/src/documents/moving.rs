@@ -32,6 +32,7 @@ pub(crate) fn move_content(report: &MoveReport) -> Content {
         section {
             h2 { "Before and after" }
             (move_map(report))
+            (parts(report))
         }
         @if !report.refused.is_empty() || !report.notes.is_empty() {
             section {
@@ -46,7 +47,6 @@ pub(crate) fn move_content(report: &MoveReport) -> Content {
         }
         section {
             h2 { "Figures" }
-            (parts(report))
             (as_text(&move_text(report, &TextOptions::default())))
         }
     };

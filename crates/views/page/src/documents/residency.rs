@@ -1,7 +1,10 @@
 //! The page of `numalab.residency/1`.
 
 use maud::{Markup, html};
-use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod, counted};
+use model::{
+    ByteSize, BytesByNode, LatencyResult, Relations, Residency, ResidencyMethod, SegmentArea,
+    SegmentResidency, counted,
+};
 use report::{TextOptions, residency_text};
 
 use super::as_text::as_text;
@@ -9,7 +12,7 @@ use super::error::Error;
 use super::findings::findings;
 use super::frame::Content;
 use super::guard::fields;
-use super::table::{cut, or_unknown, table};
+use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::{buffer_map, flow, relation_map};
 
@@ -44,8 +47,10 @@ pub(crate) fn residency_content(
     let body = html! {
         section {
             @if has_map { (map) } @else { p { "There is no shared memory." } }
-            @if let Some(relations) = &residency.relations {
-                (relation_map(relations, residency.memory_nodes.iter()))
+            (segments(residency))
+            @if let Some(found) = &residency.relations {
+                (relation_map(found, residency.memory_nodes.iter()))
+                (relations(found))
             }
         }
         section {
@@ -55,8 +60,6 @@ pub(crate) fn residency_content(
         (findings(&residency.findings))
         section {
             h2 { "Figures" }
-            (segments(residency))
-            (relations(residency))
             (private(residency))
             details {
                 summary { (counted(residency.processes.len(), "process")) }
@@ -120,7 +123,7 @@ pub(crate) fn by_node(bytes: &BytesByNode) -> String {
 }
 
 fn segments(residency: &Residency) -> Markup {
-    let rows = residency.segments.iter().map(|segment| {
+    let whole = |segment: &SegmentResidency| {
         vec![
             cut(&segment.name),
             segment.kind.word().to_owned(),
@@ -131,6 +134,12 @@ fn segments(residency: &Residency) -> Markup {
             by_node(&segment.bytes_by_node),
             ByteSize(segment.bytes_without_node).to_string(),
         ]
+    };
+    let rows = residency.segments.iter().flat_map(|segment| {
+        let areas = segment.areas.iter().enumerate();
+        let areas = areas.filter(|_| segment.areas.len() > 1);
+        let areas = areas.map(|(index, area)| part(segment, index, area));
+        std::iter::once(whole(segment)).chain(areas)
     });
     let head = [
         "segment",
@@ -145,9 +154,23 @@ fn segments(residency: &Residency) -> Markup {
     table("Segments", &head, &rows.collect::<Vec<_>>())
 }
 
-fn relations(residency: &Residency) -> Markup {
-    let all = residency.relations.iter().flat_map(|it| &it.relations);
-    let rows = all.map(|relation| {
+/// A part of a segment with a policy of its own.
+fn part(segment: &SegmentResidency, index: usize, area: &SegmentArea) -> Vec<String> {
+    let name = cut(&segment.name);
+    vec![
+        format!("{name}, part {} of {}", index + 1, segment.areas.len()),
+        segment.kind.word().to_owned(),
+        or_unknown(segment.page_bytes.map(ByteSize)),
+        cut(&area.policy),
+        segment.processes.to_string(),
+        ByteSize(area.bytes_by_node.values().sum()).to_string(),
+        by_node(&area.bytes_by_node),
+        UNKNOWN.to_owned(),
+    ]
+}
+
+fn relations(found: &Relations) -> Markup {
+    let rows = found.relations.iter().map(|relation| {
         vec![
             or_unknown(relation.name.as_deref().map(cut)),
             or_unknown(relation.kind.as_deref().map(cut)),

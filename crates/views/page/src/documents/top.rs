@@ -88,15 +88,14 @@ impl Top {
     }
 }
 
-/// Keeps intervals in brackets on one line.
+/// Keeps intervals in brackets on one line, with the unit behind them.
 fn unbroken(sentence: &str) -> String {
-    let mut is_inside = false;
+    let (mut is_inside, mut is_behind) = (false, false);
     let characters = sentence.chars().map(|character| {
+        let is_kept = character == ' ' && (is_inside || is_behind);
         is_inside = character == '[' || is_inside && character != ']';
-        match character {
-            ' ' if is_inside => '\u{a0}',
-            other => other,
-        }
+        is_behind = character == ']';
+        if is_kept { '\u{a0}' } else { character }
     });
     characters.collect()
 }

@@ -138,12 +138,15 @@ pub(super) fn legend() -> Markup {
         p {
             "How many times the group's figure: "
             @for step in [-STEPS, -4, -2, -1, 0, 1, 2, 4, STEPS] {
-                svg width="16" height="12" viewBox="0 0 1 1" preserveAspectRatio="none"
-                    aria-hidden="true" {
-                    path d="M0 0h1v1h-1z" fill=(colour(step)) stroke="var(--grid)"
-                        stroke-width="0.1" {}
+                span style="white-space:nowrap" {
+                    svg width="16" height="12" viewBox="0 0 1 1" preserveAspectRatio="none"
+                        aria-hidden="true" {
+                        path d="M0 0h1v1h-1z" fill=(colour(step)) stroke="var(--grid)"
+                            stroke-width="0.1" {}
+                    }
+                    " " (format!("{:.2}", STEP.powi(step.into())))
                 }
-                "\u{a0}" (format!("{:.2}", STEP.powi(step.into()))) " "
+                " "
             }
             "(and beyond). Rows are CPU nodes, columns memory nodes; grey was not measured."
         }

@@ -1,37 +1,67 @@
 //! Bandwidths between nodes as a matrix.
 
 use maud::{Markup, html};
-use model::{BandwidthResult, MatrixCell, NodeId, counted};
+use model::{BandwidthResult, MatrixCell, NodeId, NodeMatrix};
 use report::{figure_of_gigabytes_per_s, plain};
 
 use super::colours::Ramp;
 use super::heat_map::{HeatCell, HeatMap};
 use super::latency_matrix::part;
-use super::locality::{cells_in_order, ordered};
+use super::locality::{Ordered, cells_in_order, ordered};
+use crate::documents::{ROWS_MAX, UNKNOWN, table};
 
 /// Returns the matrix; nothing where there are no nodes.
 pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
-    let Some(map) = map(result) else {
+    // The time for a byte grows with distance, as latency does.
+    let order = ordered(&result.matrix, |bytes_per_s| 1e9 / bytes_per_s);
+    let notes = order.notes();
+    let Some(map) = map(result, order) else {
         return html! {};
     };
-    let left_out = ordered(&result.matrix, |it| it).left_out;
     html! {
         figure {
             figcaption {
                 "Bandwidth, GB/s (10⁹ bytes moved by the program), all CPUs of the row's node; "
                 "kernel " (result.kernel.name())
             }
-            div.scroll { (map.picture().markup(&map.name, true)) }
+            (map.markup())
+            (figures(&result.matrix))
         }
-        @if left_out > 0 {
-            p { "Left out of the picture: " (counted(left_out, "node")) " with the highest ids." }
-        }
+        (notes)
     }
 }
 
-fn map(result: &BandwidthResult) -> Option<HeatMap> {
-    // The time for a byte grows with distance, as latency does.
-    let order = ordered(&result.matrix, |bytes_per_s| 1e9 / bytes_per_s);
+/// The same figures as a table.
+fn figures(matrix: &NodeMatrix) -> Markup {
+    let rows = matrix.rows().flat_map(|(from, cells)| {
+        let cells = matrix.memory_nodes().iter().zip(cells);
+        cells.map(move |(to, cell)| {
+            let interval = cell.low.zip(cell.high).map(|(low, high)| {
+                let [low, high] = [low, high].map(figure_of_gigabytes_per_s);
+                format!("{low} to {high}")
+            });
+            vec![
+                from.to_string(),
+                to.to_string(),
+                cell.value
+                    .map_or_else(|| absent(cell), figure_of_gigabytes_per_s),
+                interval.unwrap_or_else(|| UNKNOWN.to_owned()),
+            ]
+        })
+    });
+    let head = ["CPU node", "memory node", "GB/s", "interval, GB/s"];
+    let rows: Vec<Vec<String>> = rows.take(ROWS_MAX + 1).collect();
+    table("Bandwidth from CPU node to memory node", &head, &rows)
+}
+
+fn absent(cell: &MatrixCell) -> String {
+    match &cell.absent_because {
+        Some(reason) => format!("not measured: {}", plain(reason)),
+        None => "not measured".to_owned(),
+    }
+}
+
+fn map(result: &BandwidthResult, order: Ordered) -> Option<HeatMap> {
     if order.rows.is_empty() || order.columns.is_empty() {
         return None;
     }
@@ -60,7 +90,7 @@ fn map(result: &BandwidthResult) -> Option<HeatMap> {
         ["slow", "", "fast"].map(str::to_owned)
     };
     Some(HeatMap {
-        name: "Bandwidth between nodes in GB/s, near nodes side by side".to_owned(),
+        name: "Bandwidth between nodes in GB/s".to_owned(),
         id: "bandwidth",
         ramp: Ramp::Sequential,
         cells: cells_in_order(&result.matrix, &order, cell),
@@ -85,10 +115,7 @@ fn title(from: NodeId, to: NodeId, cell: Option<&MatrixCell>) -> String {
             }
             _ => format!("{} GB/s", figure(value)),
         },
-        None => match cell.and_then(|cell| cell.absent_because.as_deref()) {
-            Some(reason) => format!("not measured: {}", plain(reason)),
-            None => "not measured".to_owned(),
-        },
+        None => cell.map_or_else(|| "not measured".to_owned(), absent),
     };
     format!("CPU node {from} to memory node {to}: {words}")
 }

@@ -6,6 +6,7 @@ use report::{figure_of_ns, figure_of_size};
 
 use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Mark, Scale};
 use super::loaded_latency::{pair_name, tick};
+use crate::documents::table;
 
 /// Returns the curves in one picture; nothing where none was measured.
 pub fn depth_curve(result: &LatencyResult) -> Markup {
@@ -13,7 +14,8 @@ pub fn depth_curve(result: &LatencyResult) -> Markup {
         return html! {};
     }
     let marks = caches(result);
-    let has_marks = !marks.is_empty();
+    let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
+    let caches = names.join(", ");
     let chart = Chart {
         across: Axis {
             words: "working set",
@@ -38,9 +40,12 @@ pub fn depth_curve(result: &LatencyResult) -> Markup {
             figcaption {
                 "Latency by working set (CPU node to memory node), both axes logarithmic; "
                 "the band reaches from the fastest to the slowest window"
-                @if has_marks { "; dashed: sizes of the data caches that the kernel reports" }
+                @if !caches.is_empty() {
+                    "; dashed: sizes of the data caches that the kernel reports, " (caches)
+                }
             }
             (picture.markup("Latency in ns against the size of the working set", false))
+            (figures(&result.curves))
             @if result.curves.len() > LINES_MAX {
                 p {
                     "Left out of the picture: "
@@ -49,6 +54,33 @@ pub fn depth_curve(result: &LatencyResult) -> Markup {
             }
         }
     }
+}
+
+/// The same figures as a table.
+fn figures(curves: &[LatencyCurve]) -> Markup {
+    let rows = curves.iter().flat_map(|curve| {
+        curve.points.iter().map(|point| {
+            vec![
+                curve.cpu_node.to_string(),
+                curve.memory_node.to_string(),
+                figure_of_size(point.bytes),
+                figure_of_ns(point.ns),
+                format!(
+                    "{} to {}",
+                    figure_of_ns(point.ns_min),
+                    figure_of_ns(point.ns_max)
+                ),
+            ]
+        })
+    });
+    let head = [
+        "CPU node",
+        "memory node",
+        "working set",
+        "ns",
+        "windows, ns",
+    ];
+    table("Latency by working set", &head, &rows.collect::<Vec<_>>())
 }
 
 fn line(curve: &LatencyCurve) -> Line {

@@ -8,6 +8,7 @@ use report::figure_of_ns;
 
 use super::colours::{Ramp, category};
 use super::picture::{Anchor, Label, Picture, px, text_width};
+use crate::documents::{or_unknown, table};
 
 /// Maximum number of boxes on either side.
 const BOXES_MAX: usize = 40;
@@ -97,9 +98,10 @@ pub fn flow(residency: &Residency, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -
                 "Shared memory is counted once, for all processes together; caches of files and "
                 "programs are not drawn."
             }
+            (figures(&flows, ns, has_ns))
             @if left_out > 0 {
                 p {
-                    "Left out of the picture: "
+                    "Left out of the picture and of its table: "
                     (counted(left_out, "smaller flow")) "."
                 }
             }
@@ -107,11 +109,36 @@ pub fn flow(residency: &Residency, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -
     }
 }
 
+/// The same figures as a table, with latencies where one is known.
+fn figures(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>, has_ns: bool) -> Markup {
+    let rows = flows.links.iter().map(|((owner, node), bytes)| {
+        let [cpus, what] = flows.lines(owner);
+        let (node_cell, size) = (node.to_string(), ByteSize(*bytes).to_string());
+        let locality = owner.locality(*node).1.to_owned();
+        let mut row = vec![cpus, what, node_cell, size, locality];
+        if has_ns {
+            row.push(or_unknown(latency(owner, *node, ns).map(figure_of_ns)));
+        }
+        row
+    });
+    let mut head = vec!["from", "memory", "on node", "bytes", "which is"];
+    if has_ns {
+        head.push("latency, ns");
+    }
+    table("From CPUs to memory", &head, &rows.collect::<Vec<_>>())
+}
+
 /// Bytes from owners to nodes.
 struct Flows {
     links: BTreeMap<(Owner, NodeId), u64>,
     processes: BTreeMap<Owner, usize>,
     left_out: usize,
+}
+
+impl Flows {
+    fn lines(&self, owner: &Owner) -> [String; 2] {
+        owner.lines(self.processes.get(owner).copied().unwrap_or_default())
+    }
 }
 
 fn flows(residency: &Residency) -> Flows {
@@ -227,8 +254,7 @@ fn picture(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -> Picture
     let total: f64 = owners.values().sum();
     let scale = HEIGHT / total.max(1.0);
     let (mut left, mut right) = (Side::of(&owners, scale), Side::of(&nodes, scale));
-    let lines =
-        |owner: &Owner| owner.lines(flows.processes.get(owner).copied().unwrap_or_default());
+    let lines = |owner: &Owner| flows.lines(owner);
     let texts = owners.keys().flat_map(&lines);
     let widest = texts
         .map(|text| text_width(&text, FONT))

@@ -1,7 +1,7 @@
 //! A matrix of nodes as coloured cells with figures, ordered by locality, with the tree of that
 //! order beside it.
 
-use maud::html;
+use maud::{Markup, html};
 use model::NodeId;
 
 use super::colours::Ramp;
@@ -68,9 +68,35 @@ struct Sizes {
     cell_height: f64,
     left: f64,
     top: f64,
+    /// Width of the headings of rows, and height of those of columns.
+    words_width: f64,
+    words_height: f64,
 }
 
 impl HeatMap {
+    /// Draws it in a box that scrolls, where the headings of rows and columns stay in sight: they
+    /// are drawn again above the picture, each in its place, and stick to the edges of the box.
+    pub(crate) fn markup(&self) -> Markup {
+        let sizes = self.sizes();
+        let picture = self.picture();
+        let (left, top) = (
+            sizes.left - sizes.words_width,
+            sizes.top - sizes.words_height,
+        );
+        let (width, height) = (sizes.words_width, sizes.words_height);
+        let across = picture.width - sizes.left;
+        let down = self.rows.len() as f64 * sizes.cell_height;
+        let padding = format!("scroll-padding:{}px 0 0 {}px", px(height), px(width));
+        html! {
+            div.scroll.pinned style=(padding) {
+                (picture.markup(&self.name, true))
+                (pinned("down", [sizes.left, top, across, height], &self.column_labels(&sizes)))
+                (pinned("across", [left, sizes.top, width, down], &self.row_labels(&sizes)))
+                (pinned("down across", [left, top, width, height], &corner_labels(&sizes)))
+            }
+        }
+    }
+
     /// Draws it.
     pub(crate) fn picture(&self) -> Picture {
         let sizes = self.sizes();
@@ -109,16 +135,19 @@ impl HeatMap {
             (SMALL_CELL, SMALL_CELL)
         };
         let tree = |tree: &Option<Tree>| tree.as_ref().map_or(0.0, |_| BREADTH + 8.0);
-        let words = text_width("CPU node", SMALL_FONT) + 8.0;
         // Headings of columns without figures are turned.
         let column_heading = if has_figures { font } else { heading };
+        let words_width = heading.max(text_width("node", SMALL_FONT)) + 8.0;
+        let words_height = 18.0 + column_heading + 6.0;
         Sizes {
             has_figures,
             font,
             cell_width,
             cell_height,
-            left: (tree(&self.row_tree) + heading + 8.0).max(words),
-            top: tree(&self.column_tree) + 18.0 + column_heading + 6.0,
+            left: tree(&self.row_tree) + words_width,
+            top: tree(&self.column_tree) + words_height,
+            words_width,
+            words_height,
         }
     }
 
@@ -150,26 +179,39 @@ impl HeatMap {
     }
 
     fn draw_headings(&self, picture: &mut Picture, sizes: &Sizes) {
-        let words = |x, y, text| Label::new(x, y, SMALL_FONT, text).muted();
-        let above = sizes.top - sizes.column_heading_height(self) - 10.0;
-        picture.label(words(sizes.left, above, "memory node"));
-        let corner = words(sizes.left - 6.0, sizes.top - 6.0, "CPU node");
-        picture.label(corner.anchored(Anchor::End));
-        for (row, node) in self.rows.iter().enumerate() {
+        let all = [
+            self.column_labels(sizes),
+            self.row_labels(sizes),
+            corner_labels(sizes),
+        ];
+        for label in all.into_iter().flatten() {
+            picture.label(label);
+        }
+    }
+
+    fn row_labels(&self, sizes: &Sizes) -> Vec<Label> {
+        let label = |(row, node): (usize, &NodeId)| {
             let y = sizes.top + (row as f64 + 0.5) * sizes.cell_height + sizes.font * 0.35;
             let label = Label::new(sizes.left - 6.0, y, sizes.font, node.to_string());
-            picture.label(label.anchored(Anchor::End));
-        }
-        for (column, node) in self.columns.iter().enumerate() {
+            label.anchored(Anchor::End)
+        };
+        self.rows.iter().enumerate().map(label).collect()
+    }
+
+    fn column_labels(&self, sizes: &Sizes) -> Vec<Label> {
+        let y = sizes.top - 6.0;
+        let label = |(column, node): (usize, &NodeId)| {
             let x = sizes.left + (column as f64 + 0.5) * sizes.cell_width;
-            let y = sizes.top - 6.0;
-            let label = if sizes.has_figures {
+            if sizes.has_figures {
                 Label::new(x, y, sizes.font, node.to_string()).anchored(Anchor::Middle)
             } else {
                 Label::new(x + sizes.font * 0.35, y, sizes.font, node.to_string()).turned()
-            };
-            picture.label(label);
-        }
+            }
+        };
+        let above = sizes.top - sizes.words_height + SMALL_FONT;
+        let words = Label::new(sizes.left, above, SMALL_FONT, "memory node").muted();
+        let nodes = self.columns.iter().enumerate().map(label);
+        std::iter::once(words).chain(nodes).collect()
     }
 
     fn draw_cell(
@@ -259,15 +301,25 @@ impl HeatMap {
     }
 }
 
-impl Sizes {
-    /// Height of the headings of columns.
-    fn column_heading_height(&self, map: &HeatMap) -> f64 {
-        if self.has_figures {
-            return self.font;
+/// What the headings of rows are.
+fn corner_labels(sizes: &Sizes) -> Vec<Label> {
+    let label = |(above, word): (f64, &str)| {
+        let label = Label::new(sizes.left - 6.0, sizes.top - above, SMALL_FONT, word);
+        label.anchored(Anchor::End).muted()
+    };
+    [(20.0, "CPU"), (6.0, "node")].map(label).into()
+}
+
+/// The labels in a part of the picture (left, top, width, height), which sticks to the edges of
+/// the box that these classes name. Readers that do not see it have the picture.
+fn pinned(edges: &str, [left, top, width, height]: [f64; 4], labels: &[Label]) -> Markup {
+    let view = format!("{} {} {} {}", px(left), px(top), px(width), px(height));
+    let place = format!("margin:{}px 0 0 {}px", px(top), px(left));
+    html! {
+        svg class=(format!("picture fixed {edges}")) aria-hidden="true" viewBox=(view)
+            width=(px(width)) height=(px(height)) style=(place) {
+            @for label in labels { (label.markup()) }
         }
-        let widths = map.columns.iter();
-        let widths = widths.map(|node| text_width(&node.to_string(), self.font));
-        widths.fold(0.0, f64::max)
     }
 }
 

@@ -2,7 +2,7 @@
 //! says.
 
 use maud::{Markup, html};
-use model::{LatencyResult, MatrixCell, NodeId, counted};
+use model::{LatencyResult, MatrixCell, NodeId};
 use report::{figure_of_ns, plain};
 
 use super::colours::Ramp;
@@ -24,7 +24,7 @@ pub fn latency_matrix(result: &LatencyResult) -> Markup {
         div.sides {
             figure {
                 figcaption { "Measured latency, ns" }
-                div.scroll { (measured.picture().markup(&measured.name, true)) }
+                (measured.markup())
             }
             @if let Some(ratio) = ratio {
                 figure {
@@ -32,16 +32,11 @@ pub fn latency_matrix(result: &LatencyResult) -> Markup {
                         "Measured ÷ firmware: how many times as far from local as the firmware's "
                         "distances say"
                     }
-                    div.scroll { (ratio.picture().markup(&ratio.name, true)) }
+                    (ratio.markup())
                 }
             }
         }
-        @if order.left_out > 0 {
-            p {
-                "Left out of the picture: "
-                (counted(order.left_out, "node")) " with the highest ids."
-            }
-        }
+        (order.notes())
     }
 }
 
@@ -83,7 +78,7 @@ fn measured(result: &LatencyResult, order: &Ordered) -> HeatMap {
         ["far", "", "near"].map(str::to_owned)
     };
     HeatMap {
-        name: "Measured latency between nodes in ns, near nodes side by side".to_owned(),
+        name: "Measured latency between nodes in ns".to_owned(),
         id: "latency",
         ramp: Ramp::Sequential,
         rows: order.rows.clone(),
@@ -256,7 +251,7 @@ mod tests {
             distances: None,
             ..article()
         };
-        assert_eq!(latency_matrix(&result).0.matches("<svg").count(), 1);
+        assert_eq!(latency_matrix(&result).0.matches("role=\"img\"").count(), 1);
         assert_eq!(latency_matrix(&LatencyResult::default()).0, "");
     }
 }

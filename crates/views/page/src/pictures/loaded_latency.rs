@@ -1,10 +1,11 @@
 //! Latency under load: what an access costs while other CPUs move bytes.
 
 use maud::{Markup, html};
-use model::{LoadLadder, NodeId, counted};
+use model::{LoadLadder, NodeId, counted, node_words};
 use report::{figure_of_gigabytes_per_s, figure_of_ns};
 
 use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Mark, Scale};
+use crate::documents::table;
 
 /// What something else moved: where it works on the curve.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +57,7 @@ pub fn loaded_latency(ladders: &[LoadLadder], operating: &[OperatingPoint]) -> M
                 }
             }
             (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
+            (figures(ladders))
             @if ladders.len() > LINES_MAX {
                 p {
                     "Left out of the picture: "
@@ -70,6 +72,33 @@ pub fn loaded_latency(ladders: &[LoadLadder], operating: &[OperatingPoint]) -> M
             }
         }
     }
+}
+
+/// The same figures as a table.
+fn figures(ladders: &[LoadLadder]) -> Markup {
+    let rows = ladders.iter().flat_map(|ladder| {
+        ladder.points.iter().map(|point| {
+            vec![
+                ladder.cpu_node.to_string(),
+                ladder.memory_node.to_string(),
+                format!(
+                    "{} on {}",
+                    ladder.load_threads,
+                    node_words(&ladder.load_nodes)
+                ),
+                figure_of_gigabytes_per_s(point.bytes_per_s),
+                figure_of_ns(point.ns),
+            ]
+        })
+    });
+    let head = [
+        "CPU node",
+        "memory node",
+        "load threads",
+        "load, GB/s",
+        "latency, ns",
+    ];
+    table("Latency under load", &head, &rows.collect::<Vec<_>>())
 }
 
 fn line(ladder: &LoadLadder) -> Line {

@@ -129,7 +129,7 @@ impl Label {
         [left, self.y - above, left + width, self.y + below]
     }
 
-    fn markup(&self) -> Markup {
+    pub(crate) fn markup(&self) -> Markup {
         let class = if self.is_muted { "muted" } else { "ink" };
         let (x, dx) = match self.share > 0.0 {
             true => (percent(self.share), Some(px(self.x))),
@@ -269,13 +269,19 @@ svg.picture .hatch{stroke:var(--muted);fill:none;stroke-width:1}\
 svg.picture .cell{stroke:var(--paper);stroke-width:1}\
 svg.picture .gap{stroke:var(--paper);stroke-width:1;fill:none}\
 .sides{display:flex;flex-wrap:wrap;gap:1.5rem}\
-.sides>*{min-width:0}\
-.key{display:flex;flex-wrap:wrap;gap:.3rem 1rem;list-style:none;padding:0;margin:.5rem 0}\
+.sides>*{min-width:0}.sides figcaption{max-width:28rem}\
+.key{display:flex;flex-wrap:wrap;gap:.3rem 1rem;list-style:none;padding:0;margin:.5rem 0;\
+font-size:.9rem}\
 .key i{display:inline-block;width:.9em;height:.9em;margin-right:.4em;vertical-align:-.1em;\
 border:1px solid var(--muted)}\
 .key .hatched{background:repeating-linear-gradient(45deg,var(--paper) 0 2px,var(--muted) 2px 3px)}\
+.pinned{display:grid;justify-items:start;align-items:start}.pinned>*{grid-area:1/1}\
+.pinned .across,.pinned .down{position:sticky;background:var(--paper)}\
+.pinned .across{left:0}.pinned .down{top:0}.pinned .down.across{z-index:1}\
+@media (max-width:600px){.pinned{max-height:85vh}}\
 .pile{display:grid}.pile>*{grid-area:1/1}.pile>svg:last-child{background:var(--paper)}\
-@media print{.scroll{overflow:visible}svg.picture,svg.picture.fixed,.sheet svg{max-width:100%;\
+@media print{.scroll{overflow:visible;max-height:none}.pinned .across,.pinned .down{display:none}\
+svg.picture,svg.picture.fixed,.sheet svg{max-width:100%;\
 height:auto;min-width:0;max-height:22cm}figcaption{break-after:avoid}\
 svg,tr{break-inside:avoid}.key i{print-color-adjust:exact}}\
 .slider{display:flex;gap:.5rem;align-items:center}.slider input{flex:1}";

@@ -162,8 +162,10 @@ fn draw_strip(picture: &mut Picture, strip: &Strip, drawing: Drawing<'_>, top: f
         }
         start += count;
     }
-    let names_end = draw_names(picture, &names, columns, top);
     let rows = start.div_ceil(columns);
+    // Names stand beside their squares, also where these do not fill a row.
+    let columns = columns.min(start);
+    let names_end = draw_names(picture, &names, columns, top);
     let height = rows as f64 * SIDE;
     picture.shape(&grid(rows, columns, top));
     picture.reach(columns as f64 * SIDE, top + height);

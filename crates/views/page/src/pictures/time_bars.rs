@@ -7,6 +7,7 @@ use report::{CaseView, ComparisonView, RunView};
 use super::colours::category;
 use super::picture::{Anchor, Label, NARROW, Picture, percent, px, text_width};
 use super::trial_dots::SIDES;
+use crate::documents::table;
 
 const ROW: f64 = 46.0;
 const FONT: f64 = 13.0;
@@ -61,6 +62,7 @@ fn figure(mut cases: Vec<Row<'_>>) -> Markup {
                     }
                 }
             }
+            (figures(&cases, &names))
             @if cases.len() > CASES_MAX {
                 p { "Left out: " (counted(cases.len() - CASES_MAX, "more case")) "." }
             }
@@ -83,6 +85,42 @@ fn names(cases: &[Row<'_>]) -> Vec<String> {
     names
 }
 
+/// The same figures as a table.
+fn figures(cases: &[Row<'_>], names: &[String]) -> Markup {
+    let head = ["case"].into_iter().chain(names.iter().map(String::as_str));
+    let head: Vec<&str> = head.chain(["all"]).collect();
+    let rows = cases.iter().map(|(case, side)| {
+        let mut sums = vec![0.0; names.len() + 1];
+        for part in &case.time {
+            sums[place(names, &part.name)] += part.ns_per_read;
+            sums[names.len()] += part.ns_per_read;
+        }
+        let figure = |sum: &f64| match *sum > 0.0 {
+            true => report::decimals(*sum, 1),
+            false => "-".to_owned(),
+        };
+        let cells = sums.iter().map(figure);
+        std::iter::once(named(case, *side)).chain(cells).collect()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    table("DB time per logical read, ns", &head, &rows)
+}
+
+/// The place of a part among the names; the last stands for all others.
+fn place(names: &[String], part: &str) -> usize {
+    let index = names.iter().position(|name| name == part);
+    index.unwrap_or(names.len() - 1)
+}
+
+/// The name of a case, with its run in a comparison.
+fn named(case: &CaseView, side: Option<&str>) -> String {
+    let name = report::plain(&case.name);
+    match side {
+        Some(side) => format!("{side}: {name}"),
+        None => name,
+    }
+}
+
 fn picture(cases: &[Row<'_>], names: &[String]) -> Picture {
     let total = |case: &CaseView| case.time.iter().map(|part| part.ns_per_read).sum::<f64>();
     let longest = cases
@@ -94,12 +132,7 @@ fn picture(cases: &[Row<'_>], names: &[String]) -> Picture {
     let room = ((NARROW - SUM) / text_width("m", FONT)) as usize;
     for (row, (case, side)) in cases.iter().take(CASES_MAX).enumerate() {
         let top = row as f64 * ROW;
-        let name = report::plain(&case.name);
-        let name = match side {
-            Some(side) => format!("{side}: {name}"),
-            None => name,
-        };
-        let name: String = name.chars().take(room).collect();
+        let name: String = named(case, *side).chars().take(room).collect();
         picture.label(Label::new(0.0, top + 16.0, FONT, name).strong());
         let sum = format!("{:.1} ns", total(case));
         if text_width(&sum, FONT) < SUM {
@@ -108,8 +141,7 @@ fn picture(cases: &[Row<'_>], names: &[String]) -> Picture {
         }
         let mut left = 0.0;
         for part in &case.time {
-            let index = names.iter().position(|name| *name == part.name);
-            let index = index.unwrap_or(names.len() - 1);
+            let index = place(names, &part.name);
             let width = (part.ns_per_read / longest).max(0.0);
             picture.shape(&html! {
                 rect.cell x=(percent(left)) y=(px(top + 22.0)) width=(percent(width)) height="16"

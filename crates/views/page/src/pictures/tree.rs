@@ -110,7 +110,12 @@ fn nearest(sums: &[Vec<Between>]) -> (usize, usize, Option<f64>) {
     for (row, cells) in sums.iter().enumerate() {
         for (column, (sum, pairs)) in cells.iter().enumerate().skip(row + 1) {
             let mean = sum / f64::from(*pairs);
-            if *pairs > 0 && nearest.2.is_none_or(|least| mean < least) {
+            // Equal figures may have means that differ in their last digit.
+            if *pairs > 0
+                && nearest
+                    .2
+                    .is_none_or(|least: f64| mean < least - 1e-9 * least.abs())
+            {
                 nearest = (row, column, Some(mean));
             }
         }

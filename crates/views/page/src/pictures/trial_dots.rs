@@ -6,10 +6,8 @@ use report::{CaseView, ComparisonView, RunView, TrialView, Validity};
 
 use super::colours::line_colour;
 use super::picture::{Anchor, Label, NARROW, Picture, percent, px, text_width};
+use super::trial_axis::{Reach, draw_axis, draw_line};
 
-/// The plot from left to right, as shares of the picture's width: a dot at its end is not cut off.
-const START: f64 = 0.02;
-const END: f64 = 0.98;
 const FONT: f64 = 13.0;
 /// Heights: of a line of text, of dots and bar, of the windows below them.
 const LINE: f64 = 18.0;
@@ -21,63 +19,6 @@ const TRIALS_MAX: usize = 500;
 const WINDOWS_MAX: usize = 100;
 /// What the runs of a comparison are called.
 pub(crate) const SIDES: [&str; 2] = ["first", "second"];
-
-/// The figures that the axis reaches.
-#[derive(Debug, Clone, Copy)]
-struct Reach {
-    low: f64,
-    high: f64,
-}
-
-impl Reach {
-    fn of(cases: &[&CaseView]) -> Option<Self> {
-        let trials = cases
-            .iter()
-            .flat_map(|case| case.trials.iter().take(TRIALS_MAX));
-        let of_trials = trials.filter_map(|trial| trial.value);
-        let ends = cases.iter().filter_map(|case| case.interval_values);
-        let ends = ends.flat_map(|(low, high)| [low, high]);
-        let medians = cases.iter().filter_map(|case| case.median_value);
-        let values = of_trials.chain(ends).chain(medians);
-        let values = values.filter(|value| value.is_finite());
-        let ends = values.fold(None, |ends, value| match ends {
-            None => Some((value, value)),
-            Some((low, high)) => Some((value.min(low), value.max(high))),
-        });
-        let (low, high): (f64, f64) = ends?;
-        let room = ((high - low) * 0.06).max(high.abs() * 0.02).max(1e-9);
-        let reach = Reach {
-            // From zero on, unless that would press all dots together.
-            low: if low >= 0.0 && low < 0.6 * high {
-                0.0
-            } else {
-                low - room
-            },
-            high: high + room,
-        };
-        (reach.low.is_finite() && reach.high.is_finite()).then_some(reach)
-    }
-
-    /// Where a figure is, as a share of the picture's width.
-    fn x(self, value: f64) -> f64 {
-        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
-        START + share * (END - START)
-    }
-
-    /// About five figures at even steps.
-    fn ticks(self) -> Vec<f64> {
-        let rough = (self.high - self.low) / 5.0;
-        let power = 10_f64.powf(rough.log10().floor());
-        let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-        let step = steps
-            .into_iter()
-            .find(|step| *step >= rough)
-            .unwrap_or(rough);
-        let first = (self.low / step).ceil();
-        let ticks = (0..12).map(|number| (first + f64::from(number)) * step);
-        ticks.filter(|tick| *tick <= self.high).collect()
-    }
-}
 
 /// A case to draw, and which colour it has.
 struct Row<'v> {
@@ -126,7 +67,7 @@ pub fn compared_trial_dots(view: &ComparisonView) -> Markup {
         false => figure(
             &rows.collect::<Vec<_>>(),
             &view.unit,
-            &view.confidence_of_medians,
+            &view.confidence_of_figures,
         ),
     }
 }
@@ -139,8 +80,12 @@ fn figure(rows: &[Row<'_>], unit: &str, confidence: &str) -> Markup {
             figure {
                 figcaption {
                     "Every trial, in " (report::plain(unit)) ": a filled dot counts, a hollow one "
-                    "does not; the line is the " (middle) ", the bar its " (confidence)
-                    " interval, the small dots are single windows."
+                    "does not; the line is the " (middle)
+                    @if rows.iter().any(|row| row.case.interval_values.is_some()) {
+                        ", the bar its " (confidence) " interval"
+                    }
+                    @if has_windows(rows) { ", the small dots are single windows" }
+                    "."
                 }
                 (picture.markup("Every trial of each case", false))
                 @if rows.len() > CASES_MAX {
@@ -149,6 +94,11 @@ fn figure(rows: &[Row<'_>], unit: &str, confidence: &str) -> Markup {
             }
         },
     }
+}
+
+fn has_windows(rows: &[Row<'_>]) -> bool {
+    let mut trials = rows.iter().flat_map(|row| &row.case.trials);
+    trials.any(|trial| !trial.windows.is_empty())
 }
 
 /// What stands above the dots of a row, and where the parts of the row are below its top.
@@ -167,18 +117,21 @@ impl Layout {
         let width = |text: &String| text_width(text, FONT);
         let mut both = names.iter().zip(&figures);
         let is_stacked = both.any(|(name, text)| width(name) + width(text) + 12.0 > NARROW);
-        let mut cases = rows.iter().map(|row| row.case);
         Layout {
             is_stacked,
-            has_windows: cases.any(|it| it.trials.iter().any(|it| !it.windows.is_empty())),
+            has_windows: has_windows(rows),
             names,
             figures,
         }
     }
 
+    /// Height of name and figures.
+    fn words(&self) -> f64 {
+        if self.is_stacked { 2.0 * LINE } else { LINE }
+    }
+
     fn middle(&self) -> f64 {
-        let lines = if self.is_stacked { 2.0 } else { 1.0 };
-        lines * LINE + DOTS / 2.0 + 4.0
+        self.words() + DOTS / 2.0 + 4.0
     }
 
     fn row(&self) -> f64 {
@@ -220,7 +173,7 @@ const BASELINE: &str = "baseline";
 fn picture(rows: &[Row<'_>], unit: &str) -> Option<Picture> {
     let rows = &rows[..rows.len().min(CASES_MAX)];
     let cases: Vec<&CaseView> = rows.iter().map(|row| row.case).collect();
-    let reach = Reach::of(&cases)?;
+    let reach = reach(&cases)?;
     let layout = Layout::of(rows);
     let mut picture = Picture::fluid();
     let bottom = layout.row() * rows.len() as f64;
@@ -237,6 +190,10 @@ fn picture(rows: &[Row<'_>], unit: &str) -> Option<Picture> {
     let unit = report::plain(unit);
     for (index, row) in rows.iter().enumerate() {
         let top = index as f64 * layout.row();
+        // No line of the axis crosses the words.
+        picture.shape(&html! {
+            rect width="100%" y=(px(top)) height=(px(layout.words())) fill="var(--paper)" {}
+        });
         let name = Label::new(0.0, top + LINE - 5.0, FONT, &layout.names[index]);
         picture.label(name.strong());
         let figures = Label::new(0.0, top + LINE - 5.0, FONT, &layout.figures[index]);
@@ -250,66 +207,6 @@ fn picture(rows: &[Row<'_>], unit: &str) -> Option<Picture> {
         draw(&mut picture, reach, row, (top + layout.middle(), &unit));
     }
     Some(picture)
-}
-
-/// Draws the ticks, and says where the axis begins if that is not at 0.
-fn draw_axis(picture: &mut Picture, reach: Reach, bottom: f64, unit: &str) {
-    let baseline = bottom + FONT + 4.0;
-    for tick in reach.ticks() {
-        let x = reach.x(tick);
-        let class = if tick == 0.0 { "frame" } else { "thin" };
-        draw_line(picture, x, (0.0, bottom + 4.0), class);
-        let label = Label::new(0.0, baseline, FONT - 1.0, tick_text(tick));
-        let label = label.at(x).anchored(Anchor::Middle);
-        let [left, _, right, _] = label.bounds_within(NARROW);
-        let before = picture.labels.last();
-        let is_free = before.is_none_or(|it| it.bounds_within(NARROW)[2] + 6.0 < left);
-        if is_free && left >= 0.0 && right <= NARROW {
-            picture.label(label);
-        }
-    }
-    let y = px(bottom);
-    picture.shape(&html! {
-        line class="frame" x1=(percent(START)) x2=(percent(END)) y1=(y) y2=(y) {}
-    });
-    let mut words = report::plain(unit);
-    if reach.low > 0.0 {
-        // Two strokes across the axis: what is left of them is missing.
-        let (above, below) = (px(bottom - 6.0), px(bottom + 6.0));
-        picture.shape(&html! {
-            @for (from, to) in [("0.4%", "1.2%"), ("1.2%", "2%")] {
-                line class="line" x1=(from) y1=(below) x2=(to) y2=(above) {}
-            }
-        });
-        words.push_str(" (the axis does not begin at 0)");
-    }
-    let room = (NARROW / text_width("m", FONT)) as usize;
-    let words: String = words.chars().take(room).collect();
-    picture.label(Label::new(0.0, baseline + LINE, FONT, words).muted());
-}
-
-/// Draws a vertical line.
-fn draw_line(picture: &mut Picture, share: f64, (top, bottom): (f64, f64), class: &str) {
-    let x = percent(share);
-    picture.shape(&html! {
-        line class=(class) x1=(x) x2=(x) y1=(px(top)) y2=(px(bottom)) {}
-    });
-}
-
-/// A tick without more digits than it needs.
-fn tick_text(tick: f64) -> String {
-    let (value, prefix) = match tick.abs() {
-        it if it >= 1e9 => (tick / 1e9, " G"),
-        it if it >= 1e6 => (tick / 1e6, " M"),
-        it if it >= 1e4 => (tick / 1e3, " k"),
-        _ => (tick, ""),
-    };
-    let text = report::decimals(value, 6);
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    };
-    text + prefix
 }
 
 fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, (middle, unit): (f64, &str)) {
@@ -346,6 +243,17 @@ fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, (middle, unit): (f64
     }
 }
 
+/// The figures that the axis reaches.
+fn reach(cases: &[&CaseView]) -> Option<Reach> {
+    let all = cases.iter();
+    let trials = all.flat_map(|case| case.trials.iter().take(TRIALS_MAX));
+    let of_trials = trials.filter_map(|trial| trial.value);
+    let ends = cases.iter().filter_map(|case| case.interval_values);
+    let ends = ends.flat_map(|(low, high)| [low, high]);
+    let medians = cases.iter().filter_map(|case| case.median_value);
+    Reach::of(of_trials.chain(ends).chain(medians))
+}
+
 /// Draws the single windows of all trials; those outside the axis are counted at its ends.
 fn draw_windows(picture: &mut Picture, reach: Reach, case: &CaseView, y: f64) {
     let trials = case.trials.iter().take(TRIALS_MAX);
@@ -360,7 +268,8 @@ fn draw_windows(picture: &mut Picture, reach: Reach, case: &CaseView, y: f64) {
             }),
         }
     }
-    let label = |text: String| Label::new(0.0, y + 4.0, 12.0, text).muted();
+    // Below the windows, which reach the ends.
+    let label = |text: String| Label::new(0.0, y + 13.0, 12.0, text).muted();
     if below > 0 {
         picture.label(label(format!("◂ {below}")));
     }

@@ -30,7 +30,13 @@ pub fn comparison_page(view: &ComparisonView) -> String {
         host: both(|it| it.host.as_deref()),
         at: both(|it| Some(&it.started)),
         target: Some(format!("{} (first), {} (second)", first.id, second.id)),
-        sureness: confidence.map(|it| format!("{it} intervals of the ratios")),
+        sureness: Some(match confidence {
+            Some(it) => format!(
+                "{it} intervals of the ratios; figures are {}",
+                view.estimate
+            ),
+            None => format!("no interval; figures are {}", view.estimate),
+        }),
         machine: None,
         warnings: view.warnings.clone(),
     };
@@ -68,7 +74,8 @@ fn pairs(view: &ComparisonView) -> Markup {
     }
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let rows = view.pairs.iter().map(|pair| pair.cells.to_vec());
-    table("Second against first", &heads, &rows.collect::<Vec<_>>())
+    let caption = format!("Second against first, by {}", view.estimate);
+    table(&caption, &heads, &rows.collect::<Vec<_>>())
 }
 
 fn left_out(which: &str, cases: &[String]) -> Markup {
@@ -132,9 +139,11 @@ fn of_pair(view: &ComparisonView, pair: &PairView) -> Markup {
                     p { "Evidence, as the kernel reports it:" }
                     (lines(&case.evidence))
                 }
-                p { "Median of the " (side) ": " (plain(&case.median)) " " (plain(&view.unit))
-                    " (" (view.confidence_of_medians) " interval " (plain(&case.interval)) "); "
-                    "valid trials: " (plain(&case.valid)) "." }
+                p {
+                    "The " (side) " has a " (case.middle) " of " (plain(&case.median)) " "
+                    (plain(&view.unit)) " (" (view.confidence_of_figures) " interval "
+                    (plain(&case.interval)) "); valid trials: " (plain(&case.valid)) "."
+                }
             }
             (table("Trials", &head, &rows.collect::<Vec<_>>()))
         }

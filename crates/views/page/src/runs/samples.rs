@@ -122,7 +122,8 @@ pub(crate) fn comparison() -> ComparisonView {
         warnings: vec!["the two did not run side by side".to_owned()],
         unit: "M logical reads/s".to_owned(),
         confidence: Some("95 %".to_owned()),
-        confidence_of_medians: "95 %".to_owned(),
+        estimate: "medians of trials",
+        confidence_of_figures: "95 %".to_owned(),
         heads: heads.map(str::to_owned),
         pairs: vec![PairView {
             cells: cells.map(str::to_owned),

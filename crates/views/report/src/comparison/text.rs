@@ -10,7 +10,7 @@ use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
 use crate::run::figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
 use crate::run::licence::{LicenceTerms, Licensed, licence_row, licence_table};
-use crate::run::ranking::NAME_COLUMNS;
+use crate::run::ranking::{NAME_COLUMNS, middle};
 use crate::run::table::{Side, Table};
 use crate::verdict_words::names::EMULATED_COST;
 
@@ -139,8 +139,8 @@ fn table_of_same_cases(
     for pair in &found.pairs {
         table.push(vec![
             (named(&pair.first.case), Style::Usual),
-            (median_text(found.metric, &pair.first), Style::Usual),
-            (median_text(found.metric, &pair.second), Style::Usual),
+            (figure_text(found.metric, &pair.first), Style::Usual),
+            (figure_text(found.metric, &pair.second), Style::Usual),
             (times(pair), Style::Usual),
             (pair.verdict.word().to_string(), Style::of(pair.verdict)),
         ]);
@@ -162,8 +162,8 @@ fn table(found: &RunComparison) -> Table {
     for pair in &found.pairs {
         let of = |case: &ComparedCase| {
             let name = plain_within(&case.case, NAME_COLUMNS);
-            let median = median_text(found.metric, case);
-            [(name, Style::Usual), (median, Style::Usual)]
+            let figure = figure_text(found.metric, case);
+            [(name, Style::Usual), (figure, Style::Usual)]
         };
         let mut row: Vec<(String, Style)> = of(&pair.first).into_iter().collect();
         row.extend(of(&pair.second));
@@ -180,10 +180,18 @@ pub(crate) fn heads(metric: Metric) -> [&'static str; 6] {
     ["first", unit, "second", unit, "times", "verdict"]
 }
 
-/// The median of a case in the unit shown.
-pub(crate) fn median_text(metric: Metric, case: &ComparedCase) -> String {
-    let median = case.median.map(|it| value(metric, it));
-    median.unwrap_or_else(|| UNKNOWN.to_string())
+/// The figure of a case in the unit shown.
+pub(crate) fn figure_text(metric: Metric, case: &ComparedCase) -> String {
+    let shown = case.shown.map(|it| value(metric, it));
+    shown.unwrap_or_else(|| UNKNOWN.to_string())
+}
+
+/// What the figures of cases are.
+pub(crate) fn estimate(found: &RunComparison) -> &'static str {
+    match found.is_of_rounds {
+        true => "geometric means of rounds",
+        false => "medians of trials",
+    }
 }
 
 /// The ratio of a pair with its interval, or that there is none.
@@ -242,6 +250,7 @@ pub struct CompareDocument {
     format: &'static str,
     metric: &'static str,
     confidence: f64,
+    shown_is: &'static str,
     comparisons: Vec<PairDocument>,
     only_first: Vec<String>,
     only_second: Vec<String>,
@@ -255,9 +264,11 @@ struct PairDocument {
     baseline: String,
     baseline_run: String,
     baseline_median: Option<f64>,
+    baseline_shown: Option<f64>,
     case: String,
     run: String,
     median: Option<f64>,
+    shown: Option<f64>,
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
@@ -280,9 +291,11 @@ pub fn compare_document(
         baseline: pair.first.case.clone(),
         baseline_run: pair.first.run.clone(),
         baseline_median: pair.first.median,
+        baseline_shown: pair.first.shown,
         case: pair.second.case.clone(),
         run: pair.second.run.clone(),
         median: pair.second.median,
+        shown: pair.second.shown,
         ratio: pair.ratio.map(|it| it.ratio).or(pair.bare_ratio),
         low: pair.ratio.map(|it| it.interval.low),
         high: pair.ratio.map(|it| it.interval.high),
@@ -300,6 +313,7 @@ pub fn compare_document(
         format: COMPARE_FORMAT,
         metric: found.metric.name(),
         confidence: common(found.pairs.iter().filter_map(|it| Some(it.ratio?.interval))),
+        shown_is: middle(found.is_of_rounds),
         comparisons: pairs.collect(),
         only_first: found.only_first.clone(),
         only_second: found.only_second.clone(),

@@ -2,10 +2,11 @@
 //! Names and messages are as they were recorded; who shows them escapes them.
 
 use model::{Run, counted};
-use verdict::{ComparedPair, Ratio, RunComparison, Verdict, common};
+use verdict::{ComparedCase, ComparedPair, Ratio, RunComparison, Verdict, common};
 
-use crate::comparison::text::{caveat_sentences, heads, median_text, sentence, times};
-use crate::run::figures::{RatioText, confidence_percent};
+use crate::comparison::text::{caveat_sentences, estimate, figure_text, heads, sentence, times};
+use crate::run::figures::{RatioText, UNKNOWN, confidence_percent, value};
+use crate::run::ranking::middle;
 use crate::run::view::{CaseView, RunView, run_view};
 use crate::verdict_words::answer::shortened;
 use crate::verdict_words::names::name;
@@ -26,8 +27,10 @@ pub struct ComparisonView {
     pub unit: String,
     /// The confidence of the intervals, such as `95 %`; `None` where no pair has one.
     pub confidence: Option<String>,
-    /// The confidence of the intervals of medians.
-    pub confidence_of_medians: String,
+    /// What the figures of cases are, such as `medians of trials`.
+    pub estimate: &'static str,
+    /// The confidence of the intervals of figures.
+    pub confidence_of_figures: String,
     /// The heads of the columns of pairs.
     pub heads: [String; 6],
     /// The pairs of cases.
@@ -45,7 +48,7 @@ pub struct ComparisonView {
 /// What there is to see of a pair.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairView {
-    /// The cells of its row: both cases with their medians, ratio with interval, verdict.
+    /// The cells of its row: both cases with their figures, ratio with interval, verdict.
     pub cells: [String; 6],
     /// The verdict on the second.
     pub verdict: Verdict,
@@ -86,7 +89,8 @@ pub fn comparison_view(found: &RunComparison, first: &Run, second: &Run) -> Comp
         warnings: caveat_sentences(found),
         unit: views[0].unit.clone(),
         confidence: has_interval.then(|| confidence_percent(common(intervals))),
-        confidence_of_medians: views[0].confidence.clone(),
+        estimate: estimate(found),
+        confidence_of_figures: views[0].confidence.clone(),
         heads: heads(found.metric).map(str::to_owned),
         pairs: pairs
             .filter_map(|pair| pair_view(found, pair, &views))
@@ -144,23 +148,38 @@ fn pair_view(
     pair: &ComparedPair,
     [first, second]: &[RunView; 2],
 ) -> Option<PairView> {
-    let case = |view: &RunView, name: &str| view.cases.iter().find(|it| it.name == name).cloned();
     let metric = found.metric;
     Some(PairView {
         cells: [
             pair.first.case.clone(),
-            median_text(metric, &pair.first),
+            figure_text(metric, &pair.first),
             pair.second.case.clone(),
-            median_text(metric, &pair.second),
+            figure_text(metric, &pair.second),
             times(pair),
             pair.verdict.word().to_owned(),
         ],
         verdict: pair.verdict,
         sentence: sentence(metric, pair),
         cases: [
-            case(first, &pair.first.case)?,
-            case(second, &pair.second.case)?,
+            case_view(found, first, &pair.first)?,
+            case_view(found, second, &pair.second)?,
         ],
+    })
+}
+
+/// The case of a run by the figure that is compared, which need not be that of its own page.
+fn case_view(found: &RunComparison, view: &RunView, compared: &ComparedCase) -> Option<CaseView> {
+    let case = view.cases.iter().find(|it| it.name == compared.case)?;
+    let shown = |figure: f64| Some(figure / view.unit_is).filter(|it| it.is_finite());
+    let ends = compared.shown_interval.map(|it| [it.low, it.high]);
+    let interval = ends.map(|ends| ends.map(|end| value(found.metric, end)).join(" to "));
+    Some(CaseView {
+        median: figure_text(found.metric, compared),
+        middle: middle(found.is_of_rounds),
+        interval: interval.unwrap_or_else(|| UNKNOWN.to_owned()),
+        median_value: compared.shown.and_then(shown),
+        interval_values: ends.and_then(|[low, high]| shown(low).zip(shown(high))),
+        ..case.clone()
     })
 }
 

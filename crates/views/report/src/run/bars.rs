@@ -85,7 +85,7 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
     let sure = confidence_percent(judgement.confidence());
     let legend = format!(
         "{MEDIAN} {}, {UNSURE} {sure} interval, {unit}{shorter}",
-        middle(judgement)
+        middle(judgement.is_of_rounds)
     );
     text.push_str(&options.paragraph(&pad, &legend, Style::Usual));
     text

@@ -177,7 +177,7 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
         asks_about_memory: run.asks_about_memory,
         metric: run.metric.name(),
         confidence: common(intervals.chain(ratios)),
-        shown_is: middle(&judgement),
+        shown_is: middle(judgement.is_of_rounds),
         baseline: &run.baseline,
         cases: cases
             .map(|(case, judged)| case_document(run.metric, case, judged))

@@ -80,8 +80,8 @@ pub(crate) fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Styl
 }
 
 /// What the figures of cases are.
-pub(crate) fn middle(judgement: &Judgement) -> &'static str {
-    match judgement.is_of_rounds {
+pub(crate) fn middle(is_of_rounds: bool) -> &'static str {
+    match is_of_rounds {
         true => "mean",
         false => "median",
     }

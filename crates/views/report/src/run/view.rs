@@ -236,7 +236,7 @@ fn case_view(run: &Run, judgement: &Judgement, index: usize) -> CaseView {
         asked: asked(&case.plan),
         rank,
         median,
-        middle: middle(judgement),
+        middle: middle(judgement.is_of_rounds),
         interval,
         valid,
         ratio,

@@ -180,10 +180,13 @@ impl<'r> Ranking<'r> {
                         let sure = confidence_percent(self.judgement.confidence());
                         format!(
                             "{MEDIAN} {}, {UNSURE} {sure} interval",
-                            middle(self.judgement)
+                            middle(self.judgement.is_of_rounds)
                         )
                     }
-                    false => format!("{MEDIAN} {}, without an interval", middle(self.judgement)),
+                    false => format!(
+                        "{MEDIAN} {}, without an interval",
+                        middle(self.judgement.is_of_rounds)
+                    ),
                 },
             );
         }

@@ -14,7 +14,8 @@ use crate::topology::map::DistanceMap;
 const MARGIN: usize = 24;
 const LINE: usize = 18;
 const PADDING: usize = 12;
-const NODE_WIDTH: usize = 150;
+/// Room for a line of [`NODE_COLUMNS`] in the widest usual sans-serif font.
+const NODE_WIDTH: usize = 180;
 const NODE_HEIGHT: usize = 6 * LINE + 10;
 
 /// Maximum number of columns of a line in a node's box.

@@ -3,14 +3,27 @@
 use model::{ImportedWork, ParkedEvidence, Run, Work};
 use proptest::prelude::*;
 use report::{
-    ANSWER_WORDS, Called, SCREEN_LINES, Screen, TextOptions, calibration_text, run_document,
-    run_text, run_view,
+    ANSWER_WORDS, Called, SCREEN_LINES, Screen, TextOptions, calibration_text, comparison_view,
+    run_document, run_text, run_view,
 };
 use unicode_width::UnicodeWidthStr;
-use verdict::{Verdict, judge};
+use verdict::{Selection, Verdict, compare_runs, judge};
 
 use crate::arbitrary;
 use crate::run_samples;
+
+/// Returns a run whose windows alternated; `rounds` are the rates of its three cases.
+fn alternated(rounds: &[[f64; 3]]) -> Run {
+    let of_case = |case: usize| rounds.iter().map(|round| round[case]).collect();
+    let mut run = with_rates(&[of_case(0), of_case(1), of_case(2)]);
+    for case in &mut run.cases {
+        for (round, trial) in (0..).zip(&mut case.trials) {
+            trial.round = round;
+            trial.evidence.parked = Some(ParkedEvidence::default());
+        }
+    }
+    run
+}
 
 /// Returns a run that can be judged; `rates` are the trials of each case.
 fn with_rates(rates: &[Vec<f64>]) -> Run {
@@ -166,14 +179,7 @@ proptest! {
     fn figures_of_cases_that_alternate_have_the_ratios_that_are_shown(
         rounds in prop::collection::vec(prop::array::uniform3(100.0..10_000.0f64), 5..9),
     ) {
-        let of_case = |case: usize| rounds.iter().map(|round| round[case]).collect();
-        let mut run = with_rates(&[of_case(0), of_case(1), of_case(2)]);
-        for case in &mut run.cases {
-            for (round, trial) in (0..).zip(&mut case.trials) {
-                trial.round = round;
-                trial.evidence.parked = Some(ParkedEvidence::default());
-            }
-        }
+        let run = alternated(&rounds);
         let judgement = judge(&run);
         prop_assert!(judgement.is_of_rounds);
         let shown = |index: usize| judgement.cases[index].shown.unwrap();
@@ -184,6 +190,41 @@ proptest! {
         }
         let order = verdict::order(&run, &judgement);
         prop_assert!(order.is_sorted_by(|one, next| shown(*one) >= shown(*next)));
+    }
+
+    /// The same of two runs, by medians, and of two cases of one, by means of rounds: in the table,
+    /// in the picture, and in the ratio that is the answer.
+    #[test]
+    fn a_comparison_has_one_estimate(
+        rounds in prop::collection::vec(prop::array::uniform3(100.0..10_000.0f64), 5..9),
+        others in prop::collection::vec(prop::array::uniform3(100.0..10_000.0f64), 5..9),
+        is_one_run: bool,
+    ) {
+        let (first, mut second) = (alternated(&rounds), alternated(&others));
+        second.id = format!("{}-2", first.id);
+        let second = if is_one_run { &first } else { &second };
+        let [one, other] = [Some("case 0"), Some("case 1")].map(|it| it.filter(|_| is_one_run));
+        let found = compare_runs(
+            Selection { run: &first, case: one },
+            Selection { run: second, case: other },
+        );
+        let found = found.unwrap();
+        let view = comparison_view(&found, &first, second);
+        prop_assert_eq!(found.is_of_rounds, is_one_run);
+        prop_assert_eq!(view.estimate.contains("geometric means"), is_one_run);
+        prop_assert_eq!(found.pairs.len(), view.pairs.len());
+        for (pair, shown) in found.pairs.iter().zip(&view.pairs) {
+            let figures = [&pair.first, &pair.second].map(|case| case.shown.unwrap());
+            let ratio = pair.ratio.unwrap().ratio;
+            let quotient = figures[1] / figures[0];
+            prop_assert!((quotient / ratio - 1.0).abs() < 1e-9, "{quotient} {ratio}");
+            for ((case, figure), cell) in shown.cases.iter().zip(figures).zip([1, 3]) {
+                prop_assert_eq!(&case.median, &shown.cells[cell]);
+                let drawn = case.median_value.unwrap() * first.metric.facts().shown_unit_is;
+                prop_assert!((drawn / figure - 1.0).abs() < 1e-9, "{drawn} {figure}");
+                prop_assert_eq!(case.middle, if is_one_run { "mean" } else { "median" });
+            }
+        }
     }
 
     #[test]
