@@ -1,10 +1,11 @@
 //! The stored runs as a table.
 
-use model::{RunHeader, RunStatus, minute};
+use model::{RunHeader, minute};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
 use crate::run::figures::{UNKNOWN, whole};
+use crate::run::status::style;
 use crate::run::table::{Side, Table};
 
 /// Maximum width of a text in the table, in columns.
@@ -62,21 +63,9 @@ fn named(header: &RunHeader) -> String {
 }
 
 fn ended(header: &RunHeader) -> (String, Style) {
-    let (word, style) = status(header.status);
+    let word = header.status.name();
     match header.emulated {
         Some(true) => (format!("{word}, emulated machine"), Style::Care),
-        _ => (word.to_string(), style),
-    }
-}
-
-/// Returns how a run ended, in one word.
-pub(crate) fn status(status: RunStatus) -> (&'static str, Style) {
-    match status {
-        RunStatus::Unfinished => ("unfinished", Style::Care),
-        RunStatus::Settled => ("settled", Style::Usual),
-        RunStatus::Bounded => ("bounded", Style::Usual),
-        RunStatus::Interrupted => ("interrupted", Style::Care),
-        RunStatus::Failed => ("failed", Style::Bad),
-        RunStatus::Imported => ("imported", Style::Usual),
+        _ => (word.to_owned(), style(header.status)),
     }
 }
