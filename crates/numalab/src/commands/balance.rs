@@ -6,6 +6,7 @@ use model::exit::ExitCode;
 use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, counted, shell_word};
 use relocation::{BalanceLimits, BalancePlan, BalanceSegment, Balanced, Claims, Course};
 use relocation::{MoveError, PartKind};
+use report::Fields;
 
 use crate::arguments::target;
 use crate::arguments::values;
@@ -61,7 +62,7 @@ pub(crate) fn run(arguments: &BalanceArguments) -> Result<(), Failure> {
         add_outcome(&mut report, balanced, arguments.keep);
     }
     match arguments.json {
-        true => output::json_of(&report::balance_document(&report), true)?,
+        true => output::json_of(&report.document(), true)?,
         false => output::data(&report::balance_text(&report, &output::text_options()))?,
     }
     conclusion(&report)

@@ -11,6 +11,7 @@ use model::{CpuSet, Diagnosis, Finding, Residency, Severity, Topology};
 use pasted::Paste;
 use placement::{TargetPlacement, thread_cpus};
 use postgresql::Places;
+use report::Fields;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
 
@@ -49,9 +50,13 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
     if arguments.json {
         let target = arguments.target.as_deref();
-        let document = report::doctor_document(target, &diagnosis, threads);
+        let answer = report::DoctorAnswer {
+            target,
+            diagnosis: &diagnosis,
+            threads,
+        };
         let is_of_here = arguments.root.is_none() && arguments.from.is_empty();
-        output::json_of(&document, is_of_here)?;
+        output::json_of(&answer.document(), is_of_here)?;
     } else {
         let options = output::text_options();
         output::data(&report::doctor_text(

@@ -13,7 +13,7 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{FirstTouch, RelationResidency, TouchedRelation};
 use postgresql::RelationsOrder;
-use report::TextOptions;
+use report::{Fields, TextOptions};
 use residency::instances::Target;
 
 use super::started_program::{Companion, Follower, end_unstarted, json_has_a_file};
@@ -308,7 +308,7 @@ impl Output {
     fn write(&mut self, touch: &FirstTouch) -> Result<(), Failure> {
         let is_plain = self.file.is_some() || self.is_beside_program;
         let text = match (self.is_json, is_plain) {
-            (true, _) => output::json_text_of(&report::first_touch_document(touch), true)?,
+            (true, _) => output::json_text_of(&touch.document(), true)?,
             (false, true) => report::first_touch_text(touch, &TextOptions::default()),
             (false, false) => report::first_touch_text(touch, &output::text_options()),
         };

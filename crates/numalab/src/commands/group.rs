@@ -6,6 +6,7 @@ use model::exit::ExitCode;
 use model::{GroupMember, GroupState, NodeSet, Topology, counted};
 use placement::bind::{Machine, MemoryRequest, Order, Request};
 use placement::groups::{self, Group, Set};
+use report::Fields;
 use residency::instances::{self, Target};
 use residency::{self, Options};
 
@@ -138,7 +139,7 @@ fn show(root: &Root, groups: &[Group], json: bool) -> Result<(), Failure> {
         .map(|group| state(root, topology.as_ref(), group.clone()))
         .collect();
     match json {
-        true => output::json(&report::groups_document(&states)),
+        true => output::json(&report::Groups { groups: &states }.document()),
         false => output::data(&report::groups_text(&states)),
     }
 }

@@ -7,6 +7,7 @@ use linux::{Root, proc_maps};
 use model::exit::ExitCode;
 use model::{Relations, Residency};
 use postgresql::{Places, RelationsOrder};
+use report::Fields;
 use residency::instances::{
     InstanceError, Server, ServerTarget, Target, TargetError, server_process,
 };
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         residency.relations = Some(relations(root, &server, arguments, &residency)?);
     }
     if arguments.json {
-        return output::json_of(&report::residency_document(&residency), root.is_live());
+        return output::json_of(&residency.document(), root.is_live());
     }
     output::data(&report::residency_text(&residency, &output::text_options()))
 }

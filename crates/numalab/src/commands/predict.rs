@@ -9,6 +9,7 @@ use linux::proc_stat;
 use model::Topology;
 use model::exit::ExitCode;
 use placement::TargetPlacement;
+use report::Fields;
 use residency::Options;
 
 use crate::arguments::target;
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<(), Failure> {
         prediction.notes.push(note.to_owned());
     }
     match arguments.json {
-        true => output::json(&report::predict_document(&prediction)),
+        true => output::json(&prediction.document()),
         false => output::data(&report::predict_text(&prediction, &output::text_options())),
     }
 }

@@ -11,6 +11,7 @@ use model::{
     TryEnd, TryReport, TryVerdict, counted,
 };
 use placement::{Destination, Dose};
+use report::Fields;
 use residency::Options;
 use residency::instances::Target;
 use stats::DoseResponse;
@@ -143,7 +144,7 @@ pub(crate) fn run(
         report.notes.push(note.to_owned());
     }
     match is_json {
-        true => output::json(&report::dose_document(&report))?,
+        true => output::json(&report.document())?,
         false => output::data(&report::dose_text(&report, &output::text_options()))?,
     }
     ended.and_then(|()| conclusion(&report))

@@ -8,6 +8,7 @@ use model::exit::ExitCode;
 use model::{MoveReport, MoveStatus, Topology};
 use placement::Destination;
 use relocation::{Choice, Claims, MoveError, Moved, NoBalancing, Pace, Plan, Survey};
+use report::Fields;
 use residency::Options;
 use residency::instances::Target;
 
@@ -211,7 +212,7 @@ fn has_ended(root: &Root, target: &Target) -> bool {
 
 fn show(arguments: &MoveArguments, report: &move_report::Building) -> Result<(), Failure> {
     if arguments.json {
-        return output::json_of(&report::move_document(&report.report), true);
+        return output::json_of(&report.report.document(), true);
     }
     let options = output::text_options();
     output::data(&report::move_text(&report.report, &options))

@@ -20,7 +20,7 @@ mod table;
 mod top;
 mod topology;
 
-pub(crate) use bandwidth::{BANDWIDTH_FORMAT, read_bandwidth};
+pub(crate) use bandwidth::read_bandwidth;
 pub use document_page::{document_page, documents_page};
 pub use error::Error;
 pub(crate) use frame::{Content, framed, framed_parts};

@@ -2,7 +2,7 @@
 
 use maud::html;
 use model::{BalanceReport, BalanceSample, MoveReport, MovedPart};
-use report::{TextOptions, balance_text};
+use report::{Fields, TextOptions, balance_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -11,12 +11,9 @@ use super::guard::fields;
 use super::top::Top;
 use crate::pictures::{balance_course, move_map};
 
-/// Name and version of the document.
-pub(crate) const BALANCE_FORMAT: &str = "numalab.balance/1";
-
 /// Reads a document.
 pub(crate) fn read_balance(text: &str) -> Result<BalanceReport, Error> {
-    fields(text, BALANCE_FORMAT)
+    fields(text, BalanceReport::FORMAT)
 }
 
 /// Returns the page's content.

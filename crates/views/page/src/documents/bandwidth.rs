@@ -5,7 +5,9 @@ use model::{
     BandwidthMethod, BandwidthResult, Finding, LoadLadder, Machine, NodeId, StreamKernel,
     ThreadSweep, WholeMachine, WholeMachineMemory, node_words,
 };
-use report::{TextOptions, bandwidth_text, figure_of_gigabytes_per_s, figure_of_ns};
+use report::{
+    BANDWIDTH_FORMAT, TextOptions, bandwidth_text, figure_of_gigabytes_per_s, figure_of_ns,
+};
 use serde::Deserialize;
 
 use super::as_text::as_text;
@@ -18,9 +20,6 @@ use super::matrix::{CellReason, MatrixParts, Rows, matrix};
 use super::table::table;
 use super::top::Top;
 use crate::pictures::{bandwidth_matrix, loaded_latency};
-
-/// Name and version of the document.
-pub(crate) const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
 
 /// The fields that `report` writes.
 #[derive(Debug, Deserialize)]

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{CurePlan, Diagnosis, MemoryFigures, counted};
-use report::{cpus_of_plan, gain_of_plan};
+use report::{Fields, cpus_of_plan, gain_of_plan};
 use serde::Deserialize;
 
 use super::error::Error;
@@ -11,9 +11,6 @@ use super::frame::Content;
 use super::guard::fields;
 use super::table::{cut, table};
 use super::top::Top;
-
-/// Name and version of the document.
-pub(crate) const DOCTOR_FORMAT: &str = "numalab.doctor/1";
 
 /// Maximum number of lines of a step.
 const LINES_MAX: usize = 40;
@@ -29,7 +26,7 @@ pub(crate) struct DoctorAnswer {
 
 /// Reads a document.
 pub(crate) fn read_doctor(text: &str) -> Result<DoctorAnswer, Error> {
-    fields(text, DOCTOR_FORMAT)
+    fields(text, report::DoctorAnswer::FORMAT)
 }
 
 /// Returns the page's content.

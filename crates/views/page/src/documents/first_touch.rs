@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, FirstTouch, TouchedSegment, counted};
-use report::{TextOptions, first_touch_fix, first_touch_sentences, first_touch_text};
+use report::{Fields, TextOptions, first_touch_fix, first_touch_sentences, first_touch_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -13,9 +13,6 @@ use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::touch_map;
 
-/// Name and version of the document.
-pub(crate) const FIRST_TOUCH_FORMAT: &str = "numalab.firsttouch/1";
-
 /// Maximum number of segments with a picture.
 const SEGMENTS_MAX: usize = 8;
 /// Maximum number of columns or rows of a picture.
@@ -25,7 +22,7 @@ const SECONDS_MAX: f64 = 7.0 * 86_400.0;
 
 /// Reads a document.
 pub(crate) fn read_first_touch(text: &str) -> Result<FirstTouch, Error> {
-    let touch: FirstTouch = fields(text, FIRST_TOUCH_FORMAT)?;
+    let touch: FirstTouch = fields(text, FirstTouch::FORMAT)?;
     let pictures = touch.segments.iter().filter_map(|it| it.picture.as_ref());
     for picture in pictures {
         let (columns, rows) = (picture.columns, picture.rows);

@@ -5,7 +5,10 @@ use model::{
     DistanceTable, Finding, HopClass, LatencyCurve, LatencyMethod, LatencyResult, Machine,
     MatrixCell, NodeId, NodeLink, PageWalks, TransferMatrix, counted,
 };
-use report::{TextOptions, figure_of_ns, latency_curve_text, latency_text, latency_transfers_text};
+use report::{
+    LATENCY_FORMAT, TextOptions, figure_of_ns, latency_curve_text, latency_text,
+    latency_transfers_text,
+};
 use serde::Deserialize;
 
 use super::as_text::as_text;
@@ -19,8 +22,6 @@ use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::{depth_curve, latency_matrix, measured_by_firmware};
 
-/// Name and version of the document.
-pub(crate) const LATENCY_FORMAT: &str = "numalab.latency/1";
 /// Maximum number of rows of the list of hop classes that are read.
 const CLASSES_MAX: usize = 1 << 16;
 /// Maximum number of curves and of matrices of transfers that are shown.

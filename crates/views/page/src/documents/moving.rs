@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, MoveReport, NodeSet, node_words};
-use report::{TextOptions, move_text};
+use report::{Fields, TextOptions, move_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -13,12 +13,9 @@ use super::table::{UNKNOWN, cut, table};
 use super::top::Top;
 use crate::pictures::move_map;
 
-/// Name and version of the document.
-pub(crate) const MOVE_FORMAT: &str = "numalab.move/1";
-
 /// Reads a document.
 pub(crate) fn read_move(text: &str) -> Result<MoveReport, Error> {
-    fields(text, MOVE_FORMAT)
+    fields(text, MoveReport::FORMAT)
 }
 
 /// Returns the page's content.

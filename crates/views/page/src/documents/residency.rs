@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod, counted};
-use report::{TextOptions, residency_text};
+use report::{Fields, TextOptions, residency_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -13,14 +13,12 @@ use super::table::{cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::{buffer_map, flow, relation_map};
 
-/// Name and version of the document.
-pub(crate) const RESIDENCY_FORMAT: &str = "numalab.residency/1";
 /// Maximum number of nodes whose bytes a cell lists.
 const NODES_MAX: usize = 16;
 
 /// Reads a document.
 pub(crate) fn read_residency(text: &str) -> Result<Residency, Error> {
-    fields(text, RESIDENCY_FORMAT)
+    fields(text, Residency::FORMAT)
 }
 
 /// Returns the page's content.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology, counted};
-use report::{TextOptions, topology_svg, topology_text};
+use report::{Fields, TextOptions, topology_svg, topology_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -11,14 +11,12 @@ use super::guard::fields;
 use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 
-/// Name and version of the document.
-pub(crate) const TOPOLOGY_FORMAT: &str = "numalab.topology/1";
 /// Maximum number of nodes that are drawn: a cell of the table of distances for each pair of them.
 const NODES_MAX: usize = 128;
 
 /// Reads a document.
 pub(crate) fn read_topology(text: &str) -> Result<Topology, Error> {
-    fields(text, TOPOLOGY_FORMAT)
+    fields(text, Topology::FORMAT)
 }
 
 /// Returns the page's content.

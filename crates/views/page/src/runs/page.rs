@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 use model::{LoadLadder, Metric, counted};
-use report::{CaseView, RunView};
+use report::{BANDWIDTH_FORMAT, CaseView, RunView};
 
 use crate::Error;
-use crate::documents::{BANDWIDTH_FORMAT, checked_format, read_bandwidth};
 use crate::documents::{Content, Top, framed, framed_parts, table};
+use crate::documents::{checked_format, read_bandwidth};
 use crate::pictures::{OperatingPoint, loaded_latency, time_bars, trial_dots};
 
 /// The document that a run is in JSON.

@@ -1,7 +1,6 @@
 //! Who touched memory first, as text and as the document `numalab.firsttouch/1`.
 
 use model::{ByteSize, BytesByNode, FirstTouch, TouchedSegment, counted};
-use serde::Serialize;
 
 use crate::first_touch::groups::{TouchGroup, groups};
 use crate::first_touch::picture;
@@ -13,9 +12,6 @@ use crate::form::style::{Style, TextOptions};
 use crate::residency::figures::{percent, size};
 use crate::run::table::{Side, Table};
 
-/// Name and version of the document.
-const FIRST_TOUCH_FORMAT: &str = "numalab.firsttouch/1";
-
 /// Segments with a table; the document has all.
 const SEGMENTS_SHOWN: usize = 4;
 /// Rows of a table; the rest is one row.
@@ -24,20 +20,6 @@ const GROUPS_SHOWN: usize = 12;
 const WHO_COLUMNS: usize = 26;
 /// Maximum width of a name in a heading, in columns.
 const NAME_COLUMNS: usize = 48;
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct FirstTouchDocument<'a> {
-    format: &'static str,
-    #[serde(flatten)]
-    touch: &'a FirstTouch,
-}
-
-/// Returns the document.
-pub fn first_touch_document(touch: &FirstTouch) -> FirstTouchDocument<'_> {
-    let format = FIRST_TOUCH_FORMAT;
-    FirstTouchDocument { format, touch }
-}
 
 /// Formats a look.
 pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use verdict::common_of_cells;
 
 /// Name and version of the document.
-pub(crate) const LATENCY_FORMAT: &str = "numalab.latency/1";
+pub const LATENCY_FORMAT: &str = "numalab.latency/1";
 
 /// The document. The order of the fields here is their order in the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]

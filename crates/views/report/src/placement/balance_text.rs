@@ -4,16 +4,12 @@ use model::{
     BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize, counted, node_words,
     shell_line,
 };
-use serde::Serialize;
 
 use crate::form::advice::Advice;
 use crate::form::node_table::{NodeRow, node_table};
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
 use crate::run::figures::whole;
-
-/// The name of the format.
-pub(crate) const BALANCE_FORMAT: &str = "numalab.balance/1";
 
 /// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 32;
@@ -25,22 +21,6 @@ const WINDOW_S: f64 = 10.0;
 /// What `--keep` means.
 const KEPT: &str = "the policy was kept: the kernel goes on moving pages, at any rate, until \
                     `numalab undo`";
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct BalanceDocument<'a> {
-    /// `numalab.balance/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub report: &'a BalanceReport,
-}
-
-/// Returns the document of a balancing.
-pub fn balance_document(report: &BalanceReport) -> BalanceDocument<'_> {
-    let format = BALANCE_FORMAT;
-    BalanceDocument { format, report }
-}
 
 /// Formats a balancing.
 pub fn balance_text(report: &BalanceReport, options: &TextOptions) -> String {

@@ -1,33 +1,11 @@
 //! What doses say of placements, as text and as the document `numalab.dose/1`.
 
 use model::{DosePrediction, DoseReport, counted, shell_line};
-use serde::Serialize;
 
 use crate::form::advice::Advice;
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
 use crate::run::table::{Side, Table};
-
-/// The name of the format.
-pub(crate) const DOSE_FORMAT: &str = "numalab.dose/1";
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct DoseDocument<'a> {
-    /// `numalab.dose/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub report: &'a DoseReport,
-}
-
-/// Returns the document.
-pub fn dose_document(report: &DoseReport) -> DoseDocument<'_> {
-    DoseDocument {
-        format: DOSE_FORMAT,
-        report,
-    }
-}
 
 /// The widest name of a placement.
 const NAME_COLUMNS: usize = 27;

@@ -1,33 +1,13 @@
 //! A move as text and as the document `numalab.move/1`.
 
 use model::{ByteSize, MoveReport, MoveStatus, MovedPart, counted};
-use serde::Serialize;
 
 use crate::form::node_table::{NodeRow, node_table};
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
 
-/// The name of the format.
-pub(crate) const MOVE_FORMAT: &str = "numalab.move/1";
-
 /// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 32;
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct MoveDocument<'a> {
-    /// `numalab.move/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub report: &'a MoveReport,
-}
-
-/// Returns the document of a move.
-pub fn move_document(report: &MoveReport) -> MoveDocument<'_> {
-    let format = MOVE_FORMAT;
-    MoveDocument { format, report }
-}
 
 /// Formats a move.
 pub fn move_text(report: &MoveReport, options: &TextOptions) -> String {

@@ -1,32 +1,12 @@
 //! What placements would mean for a target, as text and as the document `numalab.predict/1`.
 
 use model::{ByteSize, MemoryFigures, NeededMemory, PredictedPlacement, Prediction, shell_line};
-use serde::Serialize;
 
 use crate::diagnosis::cure_plan_text::cpus_of_cure;
 use crate::form::advice::Advice;
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
 use crate::run::table::{Side, Table};
-
-/// The name of the format.
-pub(crate) const PREDICT_FORMAT: &str = "numalab.predict/1";
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct PredictDocument<'a> {
-    /// `numalab.predict/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub prediction: &'a Prediction,
-}
-
-/// Returns the document of a prediction.
-pub fn predict_document(prediction: &Prediction) -> PredictDocument<'_> {
-    let format = PREDICT_FORMAT;
-    PredictDocument { format, prediction }
-}
 
 /// Formats a prediction.
 pub fn predict_text(prediction: &Prediction, options: &TextOptions) -> String {
