@@ -10,6 +10,7 @@ use report::Fields;
 
 use crate::arguments::target;
 use crate::arguments::values;
+use crate::commands::relocate::{interrupted, target_ended};
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
@@ -158,15 +159,8 @@ fn add_outcome(report: &mut BalanceReport, balanced: Balanced, is_kept: bool) {
 fn conclusion(report: &BalanceReport) -> Result<(), Failure> {
     let target = &report.target;
     match report.end {
-        BalanceEnd::Interrupted => {
-            let message = "interrupted; the memory moved so far stays there (`numalab undo` moves \
-                           it back)";
-            Err(Failure::new(ExitCode::Interrupted, message))
-        }
-        BalanceEnd::TargetEnded => {
-            let message = format!("all processes of {target} have ended");
-            Err(Failure::new(ExitCode::WorkloadFailed, message))
-        }
+        BalanceEnd::Interrupted => Err(interrupted()),
+        BalanceEnd::TargetEnded => Err(target_ended(target)),
         BalanceEnd::NoFaults => {
             let message = "the kernel took no sample of who uses the memory, and moved nothing";
             let advice = format!(

@@ -218,18 +218,23 @@ fn show(arguments: &MoveArguments, report: &move_report::Building) -> Result<(),
     output::data(&report::move_text(&report.report, &options))
 }
 
+/// Of memory that was being moved, or balanced.
+pub(crate) fn interrupted() -> Failure {
+    let message = "interrupted; the memory moved so far stays there (`numalab undo` moves it back)";
+    Failure::new(ExitCode::Interrupted, message)
+}
+
+/// Of a target whose memory was being moved, or balanced.
+pub(crate) fn target_ended(target: &str) -> Failure {
+    let message = format!("all processes of {target} have ended");
+    Failure::new(ExitCode::WorkloadFailed, message)
+}
+
 fn conclusion(report: &MoveReport) -> Result<(), Failure> {
     match report.status {
         MoveStatus::Planned | MoveStatus::Complete => {}
-        MoveStatus::Interrupted => {
-            let message = "interrupted; the memory moved so far stays there (`numalab undo` moves \
-                           it back)";
-            return Err(Failure::new(ExitCode::Interrupted, message));
-        }
-        MoveStatus::TargetEnded => {
-            let message = format!("all processes of {} have ended", report.target);
-            return Err(Failure::new(ExitCode::WorkloadFailed, message));
-        }
+        MoveStatus::Interrupted => return Err(interrupted()),
+        MoveStatus::TargetEnded => return Err(target_ended(&report.target)),
     }
     let is_off = |error: &f64| *error > SHARE_ERROR_MAX;
     let shared = report.parts.iter().filter(|part| part.shared);

@@ -7,7 +7,6 @@ use model::{
 };
 use serde::Serialize;
 
-use crate::memory::memory_plan::MemoryPlan;
 use crate::records::comparison::RecordComparison;
 
 /// A document: its format, then its fields.
@@ -75,20 +74,4 @@ formats! {
     RecordComparison: "numalab.record-comparison/1",
     Residency: "numalab.residency/1",
     Topology: "numalab.topology/1",
-}
-
-/// Returns the document of what `numalab latency` would measure.
-pub fn latency_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
-    Document {
-        format: "numalab.latency-plan/1",
-        fields: plan,
-    }
-}
-
-/// Returns the document of what `numalab bandwidth` would measure.
-pub fn bandwidth_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
-    Document {
-        format: "numalab.bandwidth-plan/1",
-        fields: plan,
-    }
 }

@@ -23,9 +23,7 @@ pub use comparison::view::{ComparedRun, ComparisonView, PairView, comparison_vie
 pub use diagnosis::cure_plan_text::{cpus_of_plan, cure_plan_text, gain_of_plan};
 pub use diagnosis::doctor_text::doctor_text;
 pub use diagnosis::findings_text::finding_line;
-pub use documents::{
-    DoctorAnswer, Document, Fields, Groups, bandwidth_plan_document, latency_plan_document,
-};
+pub use documents::{DoctorAnswer, Document, Fields, Groups};
 pub use explanation::document::{ExplainDocument, explain_document};
 pub use explanation::text::explanation_text;
 pub use first_touch::text::{first_touch_fix, first_touch_sentences, first_touch_text};
@@ -35,6 +33,7 @@ pub use fleet::comparison_text::{
 pub use form::advice::Advice;
 pub use form::plain::{plain, plain_json, plain_lines};
 pub use form::style::TextOptions;
+pub use form::table::{Side, Table};
 pub use memory::bandwidth_document::{BANDWIDTH_FORMAT, BandwidthDocument, bandwidth_document};
 pub use memory::bandwidth_text::bandwidth_text;
 pub use memory::latency_csv::{curves_csv, matrix_csv, transfers_csv};
@@ -77,7 +76,7 @@ pub use run::leading::leading_comparison;
 pub use run::licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
 pub use run::markdown::run_markdown;
 pub use run::text::run_text;
-pub use run::view::{CaseView, Column, RunView, TimeShare, TrialView, Validity, run_view};
+pub use run::view::{CaseView, RunView, TimeShare, TrialView, Validity, run_view};
 pub use screen::next::Called;
 pub use screen::not_run::NotRun;
 pub use screen::whole::{SCREEN_LINES, Screen};

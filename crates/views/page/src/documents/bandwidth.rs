@@ -6,7 +6,7 @@ use model::{
     ThreadSweep, WholeMachine, WholeMachineMemory, node_words,
 };
 use report::{
-    BANDWIDTH_FORMAT, TextOptions, bandwidth_text, figure_of_gigabytes_per_s, figure_of_ns,
+    BANDWIDTH_FORMAT, Table, TextOptions, bandwidth_text, figure_of_gigabytes_per_s, figure_of_ns,
 };
 use serde::Deserialize;
 
@@ -149,14 +149,8 @@ fn ladders(result: &BandwidthResult) -> Markup {
             ]
         })
     });
-    let head = [
-        "CPU node",
-        "memory node",
-        "load threads",
-        "load, GB/s",
-        "latency, ns",
-    ];
-    table("Latency under load", &head, &rows.collect::<Vec<_>>())
+    let titles = ">CPU node|>memory node|>load threads|>load, GB/s|>latency, ns";
+    table("Latency under load", &Table::of(titles).with(rows))
 }
 
 fn sweeps(result: &BandwidthResult) -> Markup {
@@ -170,11 +164,10 @@ fn sweeps(result: &BandwidthResult) -> Markup {
             ]
         })
     });
-    let head = ["CPU node", "memory node", "threads", "GB/s"];
+    let titles = ">CPU node|>memory node|>threads|>GB/s";
     table(
         "Bandwidth by number of threads",
-        &head,
-        &rows.collect::<Vec<_>>(),
+        &Table::of(titles).with(rows),
     )
 }
 
@@ -191,6 +184,6 @@ fn whole_machine(result: &BandwidthResult) -> Markup {
             figure_of_gigabytes_per_s(whole.bytes_per_s),
         ]
     });
-    let head = ["memory", "threads", "GB/s"];
-    table("All CPUs at once", &head, &rows.collect::<Vec<_>>())
+    let titles = "memory|>threads|>GB/s";
+    table("All CPUs at once", &Table::of(titles).with(rows))
 }

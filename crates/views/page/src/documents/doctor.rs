@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{CurePlan, Diagnosis, MemoryFigures, counted};
-use report::{Fields, cpus_of_plan, gain_of_plan};
+use report::{Fields, Table, cpus_of_plan, gain_of_plan};
 use serde::Deserialize;
 
 use super::error::Error;
@@ -74,12 +74,13 @@ fn plan_content(plan: &CurePlan) -> Markup {
         ("For good", &plan.for_good),
         ("Verify", &plan.verify),
     ];
-    let mut rows = vec![row("now", &plan.before), row("then", &plan.after)];
+    let rows = [row("now", &plan.before), row("then", &plan.after)];
     let other = plan.runner_up.iter();
-    rows.extend(other.map(|it| row(&format!("with {} instead", it.cure), &it.after)));
+    let other = other.map(|it| row(&format!("with {} instead", it.cure), &it.after));
+    let memory = Table::of(TITLES).with(rows.into_iter().chain(other));
     html! {
         h2 { "Plan: " (cut(&plan.cure)) }
-        (table("Where its memory lies", &HEAD, &rows))
+        (table("Where its memory lies", &memory))
         p.muted {
             "If every byte is used alike; distances "
             @match &plan.distances_by {
@@ -101,12 +102,7 @@ fn plan_content(plan: &CurePlan) -> Markup {
     }
 }
 
-const HEAD: [&str; 4] = [
-    "",
-    "remote accesses",
-    "distance of an access",
-    "on the fullest node",
-];
+const TITLES: &str = "|>remote accesses|>distance of an access|>on the fullest node";
 
 fn row(name: &str, figures: &MemoryFigures) -> Vec<String> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);

@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, FirstTouch, TouchedSegment, counted};
-use report::{Fields, TextOptions, first_touch_fix, first_touch_sentences, first_touch_text};
+use report::{
+    Fields, Table, TextOptions, first_touch_fix, first_touch_sentences, first_touch_text,
+};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -110,15 +112,6 @@ fn touchers(segment: &TouchedSegment) -> Markup {
             toucher.later_faults.to_string(),
         ]
     });
-    let head = [
-        "first touched by",
-        "pid",
-        "node",
-        "bytes",
-        "from s",
-        "to s",
-        "now on",
-        "later faults",
-    ];
-    table("Who touched it", &head, &rows.collect::<Vec<_>>())
+    let titles = "first touched by|>pid|>node|>bytes|>from s|>to s|now on|>later faults";
+    table("Who touched it", &Table::of(titles).with(rows))
 }

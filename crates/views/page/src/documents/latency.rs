@@ -6,7 +6,7 @@ use model::{
     MatrixCell, NodeId, NodeLink, PageWalks, TransferMatrix, counted,
 };
 use report::{
-    LATENCY_FORMAT, TextOptions, figure_of_ns, latency_curve_text, latency_text,
+    LATENCY_FORMAT, Table, TextOptions, figure_of_ns, latency_curve_text, latency_text,
     latency_transfers_text,
 };
 use serde::Deserialize;
@@ -188,14 +188,6 @@ fn answer(result: &LatencyResult) -> String {
 }
 
 fn pairs_table(result: &LatencyResult) -> Markup {
-    let head = [
-        "CPU node",
-        "memory node",
-        "ns",
-        "interval, ns",
-        "firmware's distance",
-        "measured ÷ firmware",
-    ];
     let row = |from: NodeId, to: NodeId, cell: &MatrixCell| {
         let interval = match (cell.low, cell.high) {
             (Some(low), Some(high)) => {
@@ -228,9 +220,11 @@ fn pairs_table(result: &LatencyResult) -> Markup {
     });
     // Rows that no table shows are not worth their look-ups; one more says that they exist.
     let all = result.matrix.cpu_nodes().len() * result.matrix.memory_nodes().len();
-    let rows: Vec<Vec<String>> = rows.take(PAIRS_MAX).collect();
+    let titles =
+        ">CPU node|>memory node|>ns|>interval, ns|>firmware's distance|>measured ÷ firmware";
+    let pairs = Table::of(titles).with(rows.take(PAIRS_MAX));
     html! {
-        (table("Latency from CPU node to memory node", &head, &rows))
+        (table("Latency from CPU node to memory node", &pairs))
         @if all > PAIRS_MAX {
             p {
                 "Left out of the table: "

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, MoveReport, NodeSet, node_words};
-use report::{Fields, TextOptions, move_text};
+use report::{Fields, Table, TextOptions, move_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -77,6 +77,6 @@ fn parts(report: &MoveReport) -> Markup {
             ByteSize(part.bytes_to_move).to_string(),
         ]
     });
-    let head = ["part", "kind", "before", "planned", "after", "to move"];
-    table("Parts", &head, &rows.collect::<Vec<_>>())
+    let titles = "part|kind|before|planned|after|>to move";
+    table("Parts", &Table::of(titles).with(rows))
 }

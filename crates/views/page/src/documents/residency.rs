@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod, counted};
-use report::{Fields, TextOptions, residency_text};
+use report::{Fields, Table, TextOptions, residency_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -130,17 +130,8 @@ fn segments(residency: &Residency) -> Markup {
             ByteSize(segment.bytes_without_node).to_string(),
         ]
     });
-    let head = [
-        "segment",
-        "kind",
-        "page",
-        "policy",
-        "processes",
-        "bytes",
-        "by node",
-        "node unknown",
-    ];
-    table("Segments", &head, &rows.collect::<Vec<_>>())
+    let titles = "segment|kind|>page|policy|>processes|>bytes|by node|>node unknown";
+    table("Segments", &Table::of(titles).with(rows))
 }
 
 fn relations(residency: &Residency) -> Markup {
@@ -160,19 +151,10 @@ fn relations(residency: &Residency) -> Markup {
             ByteSize(relation.bytes_without_node).to_string(),
         ]
     });
-    let head = [
-        "relation",
-        "kind",
-        "database",
-        "buffers",
-        "bytes",
-        "by node",
-        "node unknown",
-    ];
+    let titles = "relation|kind|database|>buffers|>bytes|by node|>node unknown";
     table(
         "Shared buffers by table and index",
-        &head,
-        &rows.collect::<Vec<_>>(),
+        &Table::of(titles).with(rows),
     )
 }
 
@@ -184,8 +166,8 @@ fn private(residency: &Residency) -> Markup {
             by_node(&class.bytes_by_node),
         ]
     });
-    let head = ["class", "processes", "by node"];
-    table("Private memory", &head, &rows.collect::<Vec<_>>())
+    let titles = "class|>processes|by node";
+    table("Private memory", &Table::of(titles).with(rows))
 }
 
 fn processes(residency: &Residency) -> Markup {
@@ -200,13 +182,6 @@ fn processes(residency: &Residency) -> Markup {
             percent(process.shared_local_share),
         ]
     });
-    let head = [
-        "pid",
-        "class",
-        "CPUs of nodes",
-        "private, by node",
-        "private, local",
-        "shared, local",
-    ];
-    table("Processes", &head, &rows.collect::<Vec<_>>())
+    let titles = ">pid|class|CPUs of nodes|private, by node|>private, local|>shared, local";
+    table("Processes", &Table::of(titles).with(rows))
 }

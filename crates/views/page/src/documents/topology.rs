@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology, counted};
-use report::{Fields, TextOptions, topology_svg, topology_text};
+use report::{Fields, Table, TextOptions, topology_svg, topology_text};
 
 use super::as_text::as_text;
 use super::error::Error;
@@ -96,8 +96,8 @@ fn nodes(topology: &Topology) -> Markup {
             or_unknown(node.free_bytes.map(ByteSize)),
         ]
     });
-    let head = ["node", "CPUs", "memory", "free"];
-    table("Nodes", &head, &rows.collect::<Vec<_>>())
+    let titles = ">node|>CPUs|>memory|>free";
+    table("Nodes", &Table::of(titles).with(rows))
 }
 
 fn caches(topology: &Topology) -> Markup {
@@ -114,8 +114,8 @@ fn caches(topology: &Topology) -> Markup {
             or_unknown(cache.shared_by.as_ref().map(Vec::len)),
         ]
     });
-    let head = ["cache", "holds", "size of each", "number"];
-    table("Caches", &head, &rows.collect::<Vec<_>>())
+    let titles = "cache|holds|>size of each|>number";
+    table("Caches", &Table::of(titles).with(rows))
 }
 
 fn devices(topology: &Topology) -> Markup {
@@ -135,6 +135,6 @@ fn devices(topology: &Topology) -> Markup {
             or_unknown(device.node),
         ]
     });
-    let head = ["device", "names", "PCI address", "node"];
-    table("Devices", &head, &rows.collect::<Vec<_>>())
+    let titles = "device|names|PCI address|>node";
+    table("Devices", &Table::of(titles).with(rows))
 }

@@ -108,14 +108,6 @@ pub(crate) fn comparison() -> ComparisonView {
         "0.671 (0.65 to 0.69)",
         "slower",
     ];
-    let heads = [
-        "first",
-        "M logical reads/s",
-        "second",
-        "M logical reads/s",
-        "times",
-        "verdict",
-    ];
     ComparisonView {
         verdict: "far has 32.9 % less than near".to_owned(),
         answer: "far has 32.9 % less than near".to_owned(),
@@ -123,7 +115,6 @@ pub(crate) fn comparison() -> ComparisonView {
         unit: "M logical reads/s".to_owned(),
         confidence: Some("95 %".to_owned()),
         confidence_of_medians: "95 %".to_owned(),
-        heads: heads.map(str::to_owned),
         pairs: vec![PairView {
             cells: cells.map(str::to_owned),
             verdict: Verdict::Slower,

@@ -4,7 +4,8 @@
 use model::{Run, counted};
 use verdict::{ComparedPair, Ratio, RunComparison, Verdict, common};
 
-use crate::comparison::text::{caveat_sentences, heads, median_text, sentence, times};
+use crate::comparison::text::{caveat_sentences, median_text, sentence, table_of, times};
+use crate::form::table::Table;
 use crate::run::figures::{RatioText, confidence_percent};
 use crate::run::view::{CaseView, RunView, run_view};
 use crate::verdict_words::answer::shortened;
@@ -28,8 +29,6 @@ pub struct ComparisonView {
     pub confidence: Option<String>,
     /// The confidence of the intervals of medians.
     pub confidence_of_medians: String,
-    /// The heads of the columns of pairs.
-    pub heads: [String; 6],
     /// The pairs of cases.
     pub pairs: Vec<PairView>,
     /// Cases that only the first has.
@@ -40,6 +39,17 @@ pub struct ComparisonView {
     pub runs: [ComparedRun; 2],
     /// Whether speeds mean nothing, because a machine is emulated.
     pub is_emulated: bool,
+}
+
+impl ComparisonView {
+    /// The table of the pairs.
+    pub fn table(&self) -> Table {
+        let times = match &self.confidence {
+            Some(confidence) => &format!("times, {confidence} interval"),
+            None => "times",
+        };
+        table_of(&self.unit, times).with(self.pairs.iter().map(|pair| pair.cells.to_vec()))
+    }
 }
 
 /// What there is to see of a pair.
@@ -87,7 +97,6 @@ pub fn comparison_view(found: &RunComparison, first: &Run, second: &Run) -> Comp
         unit: views[0].unit.clone(),
         confidence: has_interval.then(|| confidence_percent(common(intervals))),
         confidence_of_medians: views[0].confidence.clone(),
-        heads: heads(found.metric).map(str::to_owned),
         pairs: pairs
             .filter_map(|pair| pair_view(found, pair, &views))
             .collect(),

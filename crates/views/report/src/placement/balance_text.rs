@@ -6,13 +6,11 @@ use model::{
 };
 
 use crate::form::advice::Advice;
-use crate::form::node_table::{NodeRow, node_table};
-use crate::form::plain::{plain, plain_within};
+use crate::form::node_table::{memory_label, node_rows, node_table};
+use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
 use crate::run::figures::whole;
 
-/// Maximum width of a name, in columns.
-const NAME_COLUMNS: usize = 32;
 /// More hint faults than this on other nodes, once pages have settled, are worth a word.
 const REMOTE_SHARE: f64 = 0.25;
 /// The seconds at the begin and at the end whose faults are compared.
@@ -129,25 +127,11 @@ fn is_of_one_node(segment: &BalancedSegment) -> bool {
 fn segments(report: &BalanceReport, options: &TextOptions) -> String {
     let mut rows = Vec::new();
     for segment in &report.segments {
-        let when = match segment.bytes_by_node_after {
-            Some(_) => "before",
-            None => "now",
-        };
-        rows.push(NodeRow(label(segment), when, &segment.bytes_by_node_before));
-        if let Some(after) = &segment.bytes_by_node_after {
-            rows.push(NodeRow(String::new(), "after", after));
-        }
+        let label = memory_label(&segment.name, &segment.kind, segment.page_bytes);
+        let (before, after) = (&segment.bytes_by_node_before, &segment.bytes_by_node_after);
+        rows.extend(node_rows(label, before, None, after.as_ref()));
     }
     node_table(&rows, options)
-}
-
-fn label(segment: &BalancedSegment) -> String {
-    let name = plain_within(&segment.name, NAME_COLUMNS);
-    format!(
-        "{name} ({}, {})",
-        segment.kind,
-        ByteSize(segment.page_bytes)
-    )
 }
 
 fn policy(segment: &BalancedSegment) -> String {

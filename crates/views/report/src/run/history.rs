@@ -4,9 +4,9 @@ use model::{RunHeader, minute};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::run::figures::{UNKNOWN, whole};
 use crate::run::status::style;
-use crate::run::table::{Side, Table};
 
 /// Maximum width of a text in the table, in columns.
 const TEXT_COLUMNS: usize = 24;
@@ -16,15 +16,7 @@ pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
     if headers.is_empty() {
         return "No run is stored.\n".to_string();
     }
-    let mut table = Table::new(&[
-        ("run", Side::Left),
-        ("started", Side::Left),
-        ("experiment", Side::Left),
-        ("host", Side::Left),
-        ("cases", Side::Right),
-        ("valid", Side::Right),
-        ("ended", Side::Left),
-    ]);
+    let mut table = Table::of("run|started|experiment|host|>cases|>valid|ended");
     for header in headers {
         let text = |text: &str| (plain_within(text, TEXT_COLUMNS), Style::Usual);
         let trials = u64::from(header.trials_valid)

@@ -19,7 +19,6 @@ pub(crate) mod markdown;
 pub(crate) mod ranking;
 pub(crate) mod reports;
 pub(crate) mod status;
-pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod view;
 pub(crate) mod windows;
