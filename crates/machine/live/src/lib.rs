@@ -2,7 +2,6 @@
 //! cheaply as the kernel allows ([`model::Snapshot`]); rates and a forecast from several of them.
 #![forbid(unsafe_code)]
 
-mod attention;
 mod change;
 mod control_groups;
 mod error;
@@ -27,7 +26,6 @@ mod resource;
 mod sampler;
 mod users;
 
-pub use attention::Attention;
 pub use change::{Change, HugePagesChange, NodeChange, ProcessChange};
 pub use error::Error;
 pub use events::Events;
@@ -39,5 +37,6 @@ pub use lowest::Lowest;
 pub use minute::{Minute, NodeMinute, Points};
 pub use nearly_full::{NearlyFull, NodeMemory, Room};
 pub use notice::{NOTICES, Notice, Notices};
+pub use opened::Attention;
 pub use resource::{Resource, available};
 pub use sampler::{Sampler, Scope};

@@ -8,8 +8,8 @@ use relocation::{BalanceLimits, BalancePlan, BalanceSegment, Balanced, Claims, C
 use relocation::{MoveError, PartKind};
 use report::Fields;
 
-use crate::arguments::target;
 use crate::arguments::values;
+use crate::arguments::values::target_of;
 use crate::commands::relocate::{interrupted, target_ended};
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
@@ -48,7 +48,7 @@ pub(crate) struct BalanceArguments {
 /// Plans, lets the kernel at the memory, and shows what it did.
 pub(crate) fn run(arguments: &BalanceArguments) -> Result<(), Failure> {
     let root = Root::live();
-    let target = target::of(&root, &arguments.target)?;
+    let target = target_of(&root, &arguments.target)?;
     let topology = topology::read(&root)?;
     let survey = relocation::survey_shared(&root, &target, &topology, &arguments.segment)?;
     let locked = match arguments.dry_run {

@@ -16,8 +16,8 @@ use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
 
 use crate::arguments::doctor::{DoctorArguments, FailOn};
-use crate::arguments::seed::SAMPLE_SEED;
-use crate::arguments::target;
+use crate::arguments::values::SAMPLE_SEED;
+use crate::arguments::values::target_of;
 use crate::capture::MachineRoot;
 use crate::commands::doctor_keep::keep;
 use crate::commands::relocate::{self, MoveArguments};
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
 fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure> {
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let named = |text| target::of(root, text);
+    let named = |text| target_of(root, text);
     let target = arguments.target.as_deref().map(named).transpose()?;
     let topology = match root.is_live() {
         true => machine::live_topology()?,
@@ -253,7 +253,7 @@ fn apply(
 /// Binds every thread of the target, through the journal.
 fn bind(target: &str, cpus: &CpuSet) -> Result<(), Failure> {
     let root = Root::live();
-    let named = target::of(&root, target)?;
+    let named = target_of(&root, target)?;
     let members = instances::find(&root, &named)?;
     let processes: Vec<_> = members.into_iter().map(|it| it.stat).collect();
     let journal = StateFolder::from_environment()?.journal();

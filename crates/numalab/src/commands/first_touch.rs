@@ -17,8 +17,8 @@ use report::{Fields, TextOptions};
 use residency::instances::Target;
 
 use super::started_program::{Companion, Follower, end_unstarted, json_has_a_file};
-use crate::arguments::target;
 use crate::arguments::values::seconds;
+use crate::arguments::values::target_of;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
@@ -89,7 +89,7 @@ fn at_target(
     target: &str,
     mut output: Output,
 ) -> Result<(), Failure> {
-    let parsed = target::of(root, target)?;
+    let parsed = target_of(root, target)?;
     let order = relations_order(arguments, Some(&parsed))?;
     let topology = topology::read(root)?;
     let cancel = interrupt::cancel_on_signals()?;

@@ -14,7 +14,7 @@ use crate::arguments::placement::{
     GroupArguments, GroupCommand, GroupCreateArguments, GroupListArguments, GroupPlacement,
     GroupSetArguments,
 };
-use crate::arguments::target;
+use crate::arguments::values::target_of;
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::output;
@@ -86,7 +86,7 @@ fn set(root: &Root, journal: &Journal, arguments: &GroupSetArguments) -> Result<
 fn add(root: &Root, journal: &Journal, name: &str, processes: &[String]) -> Result<(), Failure> {
     let mut members = Vec::new();
     for text in processes {
-        let target = target::of(root, text)?;
+        let target = target_of(root, text)?;
         members.extend(instances::find(root, &target)?);
     }
     let count = groups::add(root, journal, name, &members)?;

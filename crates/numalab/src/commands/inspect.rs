@@ -14,8 +14,8 @@ use residency::instances::{
 use residency::{self, InspectError, Options};
 
 use crate::arguments::commands::InspectArguments;
-use crate::arguments::seed::SAMPLE_SEED;
-use crate::arguments::target;
+use crate::arguments::values::SAMPLE_SEED;
+use crate::arguments::values::target_of;
 use crate::capture::MachineRoot;
 use crate::databases::table::databases;
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ use crate::output;
 pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let target = target::of(root, &arguments.target)?;
+    let target = target_of(root, &arguments.target)?;
     let topology = topology::read(root)?;
     let options = Options {
         only_numa_maps: arguments.numa_maps,

@@ -19,7 +19,7 @@ use switchback::{Asked, Given, Live, Scene, Tried, Watched};
 
 use crate::arguments::values;
 use crate::changes::KINDS;
-use crate::commands::not_taken_back::{not_taken_back, with_what_is_left};
+use crate::commands::try_placement::{not_taken_back, with_what_is_left};
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;

@@ -12,8 +12,8 @@ use report::Fields;
 use residency::Options;
 use residency::instances::Target;
 
-use crate::arguments::seed::SAMPLE_SEED;
-use crate::arguments::target;
+use crate::arguments::values::SAMPLE_SEED;
+use crate::arguments::values::target_of;
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
@@ -93,7 +93,7 @@ const SAMPLED_BYTES_MIN: u64 = 8 << 30;
 /// Plans the move, carries it out, and verifies where the memory is.
 pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let root = Root::live();
-    let target = target::of(&root, &arguments.target)?;
+    let target = target_of(&root, &arguments.target)?;
     let topology = topology::read_nodes(&root)?;
     if let Some(lacking) = arguments.to.lacking(&topology) {
         let advice = "`--to spread=0:2,1:1` moves existing pages in such proportions on any kernel";

@@ -1,7 +1,6 @@
 //! Pages of the JSON documents that commands write. Documents come from others: whatever they hold,
 //! there is a page or an error that names what is wrong.
 
-mod as_text;
 mod balance;
 mod bandwidth;
 mod doctor;

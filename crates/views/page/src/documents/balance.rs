@@ -4,9 +4,8 @@ use maud::html;
 use model::{BalanceReport, BalanceSample, MoveReport, MovedPart};
 use report::{Fields, TextOptions, balance_text};
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::top::Top;
 use crate::pictures::{balance_course, move_map};

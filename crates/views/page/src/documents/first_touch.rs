@@ -6,9 +6,8 @@ use report::{
     Fields, Table, TextOptions, first_touch_fix, first_touch_sentences, first_touch_text,
 };
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::residency::by_node;
 use super::table::{UNKNOWN, cut, or_unknown, table};

@@ -11,11 +11,10 @@ use report::{
 };
 use serde::Deserialize;
 
-use super::as_text::as_text;
 use super::ends::{ends, matrix_sureness, with_interval};
 use super::error::Error;
 use super::findings::findings;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::matrix::{CellReason, MatrixParts, Rows, check_size, matrix};
 use super::table::{UNKNOWN, cut, or_unknown, table};

@@ -4,9 +4,8 @@ use maud::{Markup, html};
 use model::{ByteSize, MoveReport, NodeSet, node_words};
 use report::{Fields, Table, TextOptions, move_text};
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::residency::by_node;
 use super::table::{UNKNOWN, cut, table};

@@ -4,10 +4,9 @@ use maud::{Markup, html};
 use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod, counted};
 use report::{Fields, Table, TextOptions, residency_text};
 
-use super::as_text::as_text;
 use super::error::Error;
 use super::findings::findings;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::table::{cut, or_unknown, table};
 use super::top::Top;

@@ -4,9 +4,8 @@ use maud::{Markup, PreEscaped, html};
 use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology, counted};
 use report::{Fields, Table, TextOptions, topology_svg, topology_text};
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
