@@ -31,7 +31,10 @@ struct Kind {
     server: &'static str,
     /// Settings for other servers, which must not affect this one.
     of_others: &'static [&'static str],
-    sessions: u32,
+    /// The load of its experiment.
+    load: &'static str,
+    /// The load where its counters are compared.
+    counted_load: &'static str,
     /// The case of its experiment.
     case: &'static str,
     /// What titles of its processes have once it is measured; the last is that of the server.
@@ -55,7 +58,8 @@ const POSTGRES: Kind = Kind {
         "PGHOST=nowhere.invalid",
         "PGDATA=/nowhere",
     ],
-    sessions: 1,
+    load: "sessions = 1",
+    counted_load: "sessions = 1",
     case: "cache = \"8MiB\"",
     titles: &["DO", "/postgres\0-D"],
     full_disk: &["No space left on device", "Check free disk space"],
@@ -73,7 +77,8 @@ const MARIADB: Kind = Kind {
         "MYSQL_TCP_PORT=1",
         "MYSQL_HOME=/nowhere",
     ],
-    sessions: 1,
+    load: "sessions = 1",
+    counted_load: "sessions = 1",
     case: "cache = \"8MiB\"\nmoved-to = \"prefer:0\"",
     titles: &["read-only=1"],
     // InnoDB tells the number of ENOSPC.
@@ -100,7 +105,9 @@ const OF_REDIS: Kind = Kind {
     version: REDIS.name,
     server: REDIS.server,
     of_others: &[],
-    sessions: 2,
+    load: "sessions = 2",
+    // Long statements: their replies must not count as values.
+    counted_load: "sessions = 2\nwork-unit = 1024",
     case: "cache = \"16MiB\"\ncpus = \"0\"\nallocation = \"bind:first-node\"",
     titles: &[""],
     full_disk: &[],
@@ -181,7 +188,7 @@ impl Bench {
             servers,
             experiment: String::new(),
         };
-        bench.load(&format!("sessions = {}", kind.sessions), kind.case);
+        bench.load(kind.load, kind.case);
         bench
     }
 
@@ -246,10 +253,7 @@ impl Bench {
 }
 
 fn is_valid_and_counted(mut bench: Bench) {
-    if bench.kind.server.ends_with("-server") {
-        // Long statements: their replies must not count as values.
-        bench.load("sessions = 2\nwork-unit = 1024", bench.kind.case);
-    }
+    bench.load(bench.kind.counted_load, bench.kind.case);
     let (under_way, server) = bench.start();
     let owner = fs::metadata(format!("/proc/{server}")).unwrap().uid();
     let is_root = linux::process::is_root();
