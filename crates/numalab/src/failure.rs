@@ -126,16 +126,6 @@ impl From<instance::Error> for Failure {
     }
 }
 
-impl From<postgresql::Error> for Failure {
-    fn from(error: postgresql::Error) -> Self {
-        let failure = Failure::new(error.exit_code(), error.to_string());
-        match error.advice() {
-            Some(advice) => failure.advise(advice),
-            None => failure,
-        }
-    }
-}
-
 impl From<server::Error> for Failure {
     fn from(error: server::Error) -> Self {
         let failure = Failure::new(error.exit_code(), error.to_string());

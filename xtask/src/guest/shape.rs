@@ -91,43 +91,42 @@ impl Shape {
     }
 }
 
+/// What most shapes are.
+const PLAIN: Shape = Shape {
+    name: "",
+    summary: "",
+    origin: "our choice",
+    nodes: &[],
+    cores: 2,
+    threads: 1,
+    distance: local_or_21,
+    heterogeneous_memory_table: false,
+    offline_cpus: &[],
+    counts_instructions: false,
+};
+
 /// Every shape.
 pub(crate) const SHAPES: &[Shape] = &[
     Shape {
         name: "one-node",
         summary: "1 node, 4 CPUs: most developers' machines, and what must be refused politely",
-        origin: "our choice",
         nodes: &[Node::Full { memory_mib: 1536 }],
-        cores: 2,
         threads: 2,
         distance: |_, _| 10,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     Shape {
         name: "two-node",
         summary: "2 nodes of 2 CPUs, 10 and 21: the ordinary two-socket server",
-        origin: "our choice",
         nodes: &[Node::Full { memory_mib: 1024 }; 2],
-        cores: 2,
-        threads: 1,
-        distance: local_or_21,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     Shape {
         name: "four-node-ring",
         summary: "4 nodes of 2 CPUs; firmware says 21 between all, though a ring has two hops",
         origin: "the distance table of article 002",
         nodes: &[Node::Full { memory_mib: 768 }; 4],
-        cores: 2,
-        threads: 1,
-        distance: local_or_21,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     Shape {
         name: "eight-node",
@@ -137,9 +136,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         cores: 1,
         threads: 2,
         distance: eight_sockets_in_two_halves,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     Shape {
         name: "thirty-two-node",
@@ -147,11 +144,8 @@ pub(crate) const SHAPES: &[Shape] = &[
         origin: "the node count of article 003; the distances are our invention",
         nodes: &[Node::Full { memory_mib: 160 }; 32],
         cores: 1,
-        threads: 1,
         distance: enclosures_of_four,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     Shape {
         name: "memory-only-node",
@@ -162,12 +156,9 @@ pub(crate) const SHAPES: &[Shape] = &[
             Node::Full { memory_mib: 768 },
             Node::MemoryOnly { memory_mib: 768 },
         ],
-        cores: 2,
-        threads: 1,
         distance: expander_behind_node_0,
         heterogeneous_memory_table: true,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     counted(
         "counted-two-node",
@@ -196,31 +187,19 @@ pub(crate) const SHAPES: &[Shape] = &[
     Shape {
         name: "cpu-only-node",
         summary: "2 nodes of 2 CPUs; node 1 has no memory",
-        origin: "our choice",
         nodes: &[Node::Full { memory_mib: 1024 }, Node::CpuOnly],
-        cores: 2,
-        threads: 1,
-        distance: local_or_21,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     Shape {
         name: "large-memory",
         summary: "2 nodes of 1 CPU and 7 GiB: room for pages of 1 GiB",
-        origin: "our choice",
         nodes: &[Node::Full { memory_mib: 7168 }; 2],
         cores: 1,
-        threads: 1,
-        distance: local_or_21,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
-        counts_instructions: false,
+        ..PLAIN
     },
     Shape {
         name: "sparse",
         summary: "nodes 0, 2 and 5 of 6 (the other sockets are empty), CPUs 0 and 2-5 (1 is off)",
-        origin: "our choice",
         nodes: &[
             Node::Full { memory_mib: 512 },
             Node::Absent,
@@ -229,12 +208,9 @@ pub(crate) const SHAPES: &[Shape] = &[
             Node::Absent,
             Node::Full { memory_mib: 512 },
         ],
-        cores: 2,
-        threads: 1,
         distance: one_more_per_socket_passed,
-        heterogeneous_memory_table: false,
         offline_cpus: &[1],
-        counts_instructions: false,
+        ..PLAIN
     },
 ];
 
@@ -258,14 +234,11 @@ const fn counted(name: &'static str, summary: &'static str, nodes: &'static [Nod
     Shape {
         name,
         summary,
-        origin: "our choice",
         nodes,
         cores: 1,
-        threads: 1,
         distance: further_by_4,
-        heterogeneous_memory_table: false,
-        offline_cpus: &[],
         counts_instructions: true,
+        ..PLAIN
     }
 }
 

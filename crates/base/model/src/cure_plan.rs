@@ -1,6 +1,7 @@
 //! The types of `numalab.doctor/1`: what is wrong, and one cure for memory that lies wrong.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use crate::{Coverage, CpuSet, Finding, Reading, ShellLine};
 
@@ -173,4 +174,19 @@ impl CureInForce {
     pub fn holds(&self) -> bool {
         self.is_there && self.threads_are_there != Some(false) && self.later.is_empty()
     }
+}
+
+/// A stored diagnosis.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptDiagnosis {
+    /// The target, as the user named it; `None` if only the machine was examined.
+    pub target: Option<String>,
+    /// What the doctor said.
+    pub diagnosis: Diagnosis,
+    /// What the firmware and the kernel call the machine and themselves, by the names of the
+    /// kernel: `product_name`, `bios_version`, `microcode`, …. What may not be read is missing.
+    pub identity: BTreeMap<String, String>,
+    /// Memory modules in slots, by size in bytes; `None` where the firmware's table may not be
+    /// read.
+    pub memory_modules: Option<BTreeMap<u64, u32>>,
 }

@@ -2,6 +2,7 @@
 //!
 //! Not here: numactl's extensions of lists (`all`, `!1`, `+0`), which refer to a machine.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
@@ -391,6 +392,9 @@ impl<'de, I: Id> Deserialize<'de> for IdSet<I> {
         deserializer.deserialize_str(ListForm(PhantomData))
     }
 }
+
+/// Bytes by node.
+pub type BytesByNode = BTreeMap<NodeId, u64>;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,6 @@ mod balancing;
 mod bandwidth;
 mod bound;
 mod byte_size;
-mod bytes_by_node;
 mod caches;
 mod command_work;
 mod counted;
@@ -23,7 +22,6 @@ mod fleet;
 mod group_state;
 mod id_list;
 mod interleave_weights;
-mod kept_diagnosis;
 mod latency;
 mod live_run;
 mod load_report;
@@ -40,7 +38,6 @@ mod recording;
 mod residency;
 mod run;
 mod server_kind;
-mod server_session;
 mod server_settings;
 mod session_load;
 mod shell_line;
@@ -61,7 +58,6 @@ pub use bandwidth::{
 };
 pub use bound::{BindAsked, BindReport, OverrideKind, PolicyOverride};
 pub use byte_size::ByteSize;
-pub use bytes_by_node::BytesByNode;
 pub use caches::{
     Cache, CacheIndexing, CacheKind, CacheSizeSource, CacheWritePolicy, MemorySideCache,
     NamedCache, name_last_level_cache, shrink_last_level_cache,
@@ -69,7 +65,7 @@ pub use caches::{
 pub use command_work::{Between, CommandServer, CommandWork, NumberPlace};
 pub use counted::{counted, cpu_words, node_words};
 pub use cure_plan::{
-    CpusOfCure, CureInForce, CurePlan, Diagnosis, MemoryFigures, OtherCure, PlanFile,
+    CpusOfCure, CureInForce, CurePlan, Diagnosis, KeptDiagnosis, MemoryFigures, OtherCure, PlanFile,
 };
 pub use dosing::{DosePrediction, DoseReport, GivenDose};
 pub use emulated_cost::EmulatedCost;
@@ -91,9 +87,8 @@ pub use fleet::{
     FleetGroup, FleetMember, GroupFigure,
 };
 pub use group_state::{GroupMember, GroupState};
-pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
+pub use id_list::{BytesByNode, CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use interleave_weights::{MeasuredWeights, WeightOfNode};
-pub use kept_diagnosis::KeptDiagnosis;
 pub use latency::{
     ClassesByRow, CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult,
     NodeLink, PageWalks, TransferMatrix,
@@ -123,8 +118,7 @@ pub use run::{
     UpdateFigures,
 };
 pub use server_kind::{ServerFacts, ServerKind};
-pub use server_session::ServerSession;
-pub use server_settings::ServerSettings;
+pub use server_settings::{ServerSession, ServerSettings};
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
 pub use shell_line::{ShellArgument, ShellLine};
 pub use shell_word::shell_word;

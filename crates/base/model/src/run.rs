@@ -92,6 +92,35 @@ pub enum RunStatus {
     Imported,
 }
 
+impl RunStatus {
+    /// Every status.
+    pub const ALL: [RunStatus; 6] = [
+        RunStatus::Unfinished,
+        RunStatus::Settled,
+        RunStatus::Bounded,
+        RunStatus::Interrupted,
+        RunStatus::Failed,
+        RunStatus::Imported,
+    ];
+
+    /// Its name in documents, stores and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Unfinished => "unfinished",
+            RunStatus::Settled => "settled",
+            RunStatus::Bounded => "bounded",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Failed => "failed",
+            RunStatus::Imported => "imported",
+        }
+    }
+
+    /// The status of this name.
+    pub fn of_name(name: &str) -> Option<RunStatus> {
+        RunStatus::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
 /// How the work unit was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
@@ -352,4 +381,18 @@ pub struct Skipped {
     pub case: String,
     /// Why this machine cannot run it, and what could be done.
     pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunStatus;
+
+    #[test]
+    fn a_status_has_one_name() {
+        for status in RunStatus::ALL {
+            assert_eq!(RunStatus::of_name(status.name()), Some(status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
+        }
+        assert_eq!(RunStatus::of_name("done"), None);
+    }
 }

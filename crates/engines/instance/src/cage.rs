@@ -214,28 +214,14 @@ fn wake(sga: &Sga<'_>, session: u32) {
 
 #[cfg(test)]
 mod tests {
-    use linux::shared_memory::{ObjectKind, SharedMemory};
-
     use super::*;
-    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+    use crate::small_sga::{layout, mapped};
 
     #[test]
     fn every_session_has_a_first_turn_in_its_window() {
         const SESSIONS: u32 = 5;
-        let size = SgaSize {
-            sessions: SESSIONS,
-            cache_bytes: 1 << 20,
-            page_bytes: linux::process::page_bytes(),
-            pools: 1,
-            data_bytes: None,
-            content: Content::Tables,
-            updates: false,
-        };
-        let layout = SgaLayout::new(&size).unwrap();
-        let memory =
-            SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, size.page_bytes)
-                .unwrap();
-        let mapping = memory.map().unwrap();
+        let layout = layout(SESSIONS, 1 << 20);
+        let mapping = mapped(layout.bytes);
         let sga = Sga::create(&mapping, layout);
         let cage = &sga.control.cage.0;
         let word = |session: u32| sga.slots[session as usize].turn.0.load(Ordering::Relaxed);

@@ -48,29 +48,15 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
 
-    use linux::shared_memory::{ObjectKind, SharedMemory};
-
     use super::{ended_early, leave, read};
     use crate::Error;
     use crate::sga::Sga;
-    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+    use crate::small_sga::{layout, mapped};
 
     #[test]
     fn a_reason_is_read_back_and_a_long_one_is_cut() {
-        let size = SgaSize {
-            sessions: 1,
-            cache_bytes: 1 << 20,
-            page_bytes: linux::process::page_bytes(),
-            pools: 1,
-            data_bytes: None,
-            content: Content::Tables,
-            updates: false,
-        };
-        let layout = SgaLayout::new(&size).unwrap();
-        let memory =
-            SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, size.page_bytes)
-                .unwrap();
-        let mapping = memory.map().unwrap();
+        let layout = layout(1, 1 << 20);
+        let mapping = mapped(layout.bytes);
         let sga = Sga::create(&mapping, layout);
         assert_eq!(read(&sga.slots[0]), None);
         leave(&sga.slots[0], &Error::Layout("short".to_owned()));

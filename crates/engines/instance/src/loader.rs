@@ -108,31 +108,14 @@ impl TableImage {
 
 #[cfg(test)]
 mod tests {
-    use linux::shared_memory::{ObjectKind, SharedMemory};
-
     use super::load;
     use crate::sga::Sga;
-    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+    use crate::small_sga::{layout, mapped};
 
     #[test]
     fn neighbours_by_key_are_not_neighbours_in_memory() {
-        let layout = SgaLayout::new(&SgaSize {
-            sessions: 1,
-            cache_bytes: 16 << 20,
-            page_bytes: linux::process::page_bytes(),
-            pools: 1,
-            data_bytes: None,
-            content: Content::Tables,
-            updates: false,
-        })
-        .unwrap();
-        let memory = SharedMemory::create(
-            ObjectKind::Memfd,
-            layout.bytes as usize,
-            linux::process::page_bytes(),
-        )
-        .unwrap();
-        let mapping = memory.map().unwrap();
+        let layout = layout(1, 16 << 20);
+        let mapping = mapped(layout.bytes);
         let sga = Sga::create(&mapping, layout);
         load(&sga, None, 1).unwrap();
         let keys: Vec<u64> = sga

@@ -177,36 +177,16 @@ pub(crate) unsafe fn slice<'m, T>(address: *const std::ffi::c_void, count: u32) 
 
 #[cfg(test)]
 mod tests {
-    use linux::shared_memory::{ObjectKind, SharedMemory};
-
     use std::sync::atomic::Ordering;
 
     use super::Sga;
-    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+    use crate::small_sga::{layout, mapped};
 
     #[test]
     fn only_an_sga_of_the_layout_is_attached() {
-        let layout = |sessions| {
-            SgaLayout::new(&SgaSize {
-                sessions,
-                cache_bytes: 1 << 20,
-                page_bytes: linux::process::page_bytes(),
-                pools: 1,
-                data_bytes: None,
-                content: Content::Tables,
-                updates: false,
-            })
-            .unwrap()
-        };
-        let (small, large) = (layout(1), layout(3));
+        let [small, large] = [1, 3].map(|sessions| layout(sessions, 1 << 20));
         assert!(small.bytes < large.bytes);
-        let memory = SharedMemory::create(
-            ObjectKind::Memfd,
-            small.bytes as usize,
-            linux::process::page_bytes(),
-        )
-        .unwrap();
-        let mapping = memory.map().unwrap();
+        let mapping = mapped(small.bytes);
         let refused = |layout, says: &str| {
             let error = Sga::attach(&mapping, layout).err().unwrap().to_string();
             assert!(error.contains(says), "{error}");
@@ -219,26 +199,9 @@ mod tests {
 
     #[test]
     fn an_own_part_is_of_one_instance_and_the_rest_is_shared() {
-        let layout = SgaLayout::new(&SgaSize {
-            sessions: 2,
-            cache_bytes: 1 << 20,
-            page_bytes: linux::process::page_bytes(),
-            pools: 1,
-            data_bytes: None,
-            content: Content::Tables,
-            updates: false,
-        })
-        .unwrap();
-        let mapping = |bytes: u64| {
-            let memory = SharedMemory::create(
-                ObjectKind::Memfd,
-                bytes as usize,
-                linux::process::page_bytes(),
-            );
-            memory.unwrap().map().unwrap()
-        };
-        let whole = mapping(layout.bytes);
-        let own_part = mapping(layout.own_part_bytes());
+        let layout = layout(2, 1 << 20);
+        let whole = mapped(layout.bytes);
+        let own_part = mapped(layout.own_part_bytes());
         let one = Sga::create(&whole, layout);
         let other = Sga::attach(&whole, layout)
             .unwrap()

@@ -16,6 +16,27 @@ use crate::wait_clock::WaitClock;
 
 const MIB: u64 = 1 << 20;
 
+/// The layout of an SGA with two tables that fill its cache.
+pub(crate) fn layout(sessions: u32, cache_bytes: u64) -> SgaLayout {
+    SgaLayout::new(&SgaSize {
+        sessions,
+        cache_bytes,
+        page_bytes: linux::process::page_bytes(),
+        pools: 1,
+        data_bytes: None,
+        content: Content::Tables,
+        updates: false,
+    })
+    .unwrap()
+}
+
+/// Shared memory of this size, mapped once.
+pub(crate) fn mapped(bytes: u64) -> Mapping {
+    let page_bytes = linux::process::page_bytes();
+    let memory = SharedMemory::create(ObjectKind::Memfd, bytes as usize, page_bytes);
+    memory.unwrap().map().unwrap()
+}
+
 /// An SGA of 2 sessions with a cache of 1 MiB.
 pub(crate) struct SmallSga {
     memory: SharedMemory,

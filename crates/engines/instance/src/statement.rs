@@ -125,35 +125,18 @@ fn find_leaf<'m>(reader: &mut Reader<'m>, table: Table, key: u64) -> Result<Pinn
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use linux::shared_memory::{ObjectKind, SharedMemory};
-
     use super::{Answer, Table, select};
     use crate::block::Row;
     use crate::buffer_cache::Reader;
     use crate::loader::load;
     use crate::sga::Sga;
-    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+    use crate::small_sga::{layout, mapped};
     use crate::wait_clock::WaitClock;
 
     /// Loads an SGA of two tables and hands it to `check` with the second.
     pub(crate) fn with_loaded_sga(cache_bytes: u64, check: impl FnOnce(Sga<'_>, Table)) {
-        let layout = SgaLayout::new(&SgaSize {
-            sessions: 2,
-            cache_bytes,
-            page_bytes: linux::process::page_bytes(),
-            pools: 1,
-            data_bytes: None,
-            content: Content::Tables,
-            updates: false,
-        })
-        .unwrap();
-        let memory = SharedMemory::create(
-            ObjectKind::Memfd,
-            layout.bytes as usize,
-            linux::process::page_bytes(),
-        )
-        .unwrap();
-        let mapping = memory.map().unwrap();
+        let layout = layout(2, cache_bytes);
+        let mapping = mapped(layout.bytes);
         let sga = Sga::create(&mapping, layout);
         load(&sga, None, 7).unwrap();
         let rows = layout.rows_per_table;

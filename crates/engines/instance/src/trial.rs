@@ -348,32 +348,15 @@ fn evidence_of(root: &Root, pid: u32, slot: &SessionSlot) -> Result<SessionEvide
 
 #[cfg(test)]
 mod tests {
-    use linux::Root;
-    use linux::shared_memory::{ObjectKind, SharedMemory};
-
     use super::evidence_of_sessions;
     use crate::sga::Sga;
-    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+    use crate::small_sga::{layout, mapped};
+    use linux::Root;
 
     #[test]
     fn a_session_that_cannot_be_read_back_is_named() {
-        let layout = SgaLayout::new(&SgaSize {
-            sessions: 2,
-            cache_bytes: 1 << 20,
-            page_bytes: linux::process::page_bytes(),
-            pools: 1,
-            data_bytes: None,
-            content: Content::Tables,
-            updates: false,
-        })
-        .unwrap();
-        let memory = SharedMemory::create(
-            ObjectKind::Memfd,
-            layout.bytes as usize,
-            linux::process::page_bytes(),
-        )
-        .unwrap();
-        let mapping = memory.map().unwrap();
+        let layout = layout(2, 1 << 20);
+        let mapping = mapped(layout.bytes);
         let sga = Sga::create(&mapping, layout);
         // No process has the highest id: the kernel's limit is far lower.
         let pids = [std::process::id(), i32::MAX as u32];

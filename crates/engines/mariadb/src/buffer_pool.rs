@@ -2,9 +2,7 @@
 
 use linux::Root;
 use linux::proc_maps::{self, Mapping};
-use server::{CacheMemory, CacheRange};
-
-use crate::Error;
+use server::{CacheMemory, CacheRange, Error};
 
 /// Finds the pool in the memory of server `pid`.
 ///

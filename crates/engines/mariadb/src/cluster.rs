@@ -8,9 +8,8 @@ use std::path::Path;
 use journal::Journal;
 use linux::own_program::OwnProgram;
 use observed::ServerUser;
-use server::{ScratchFolder, Server, ServerPlan, TablesPlan, Version};
+use server::{Error, ScratchFolder, Server, ServerPlan, TablesPlan, Version};
 
-use crate::Error;
 use crate::installation::{self, Installation};
 use crate::kind::{KIND, PROGRAM};
 use crate::scratch_server::ScratchServer;
@@ -95,11 +94,7 @@ impl server::Cluster for Cluster {
         }
     }
 
-    fn start(
-        &self,
-        plan: &ServerPlan,
-        launcher: &OwnProgram,
-    ) -> Result<Box<dyn Server>, server::Error> {
+    fn start(&self, plan: &ServerPlan, launcher: &OwnProgram) -> Result<Box<dyn Server>, Error> {
         self.make_tables(plan, launcher)?;
         Ok(Box::new(self.server(plan, Mode::Reads, launcher)?))
     }

@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use linux::plain_file;
-
-use crate::Error;
+use server::Error;
 
 /// Option files of the machine; the user's own follows. What comes later counts.
 const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];

@@ -44,7 +44,7 @@ impl Database for MariaDb {
 
     fn settings(&self, target: &ServerTarget, pid: u32) -> Option<Result<ServerSettings, Error>> {
         let ask = || running_settings::ask(&Root::live(), pid);
-        (target.server == OURS).then(|| ask().map_err(Error::from))
+        (target.server == OURS).then(ask)
     }
 
     fn relations(
@@ -55,7 +55,7 @@ impl Database for MariaDb {
         with_view: bool,
     ) -> Option<Result<Relations, Error>> {
         let found = || relations::relations(&Root::live(), pid, residency, with_view);
-        (target.server == OURS).then(|| found().map_err(Error::from))
+        (target.server == OURS).then(found)
     }
 
     fn work(
@@ -67,7 +67,7 @@ impl Database for MariaDb {
         let Target::Server(target) = target else {
             return None;
         };
-        let connect = || work::connect(pid).map_err(Error::from);
+        let connect = || work::connect(pid);
         (target.server == OURS).then(connect)
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::Error;
+use server::Error;
+
 use crate::client::Client;
 
 /// The socket of a server.

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use observed::{Program, ServerUser};
 
-use crate::Error;
+use model::exit::ExitCode;
+use server::Error;
+
+use crate::error::not_found;
 use crate::kind::PROGRAM;
 use crate::user::{server_user, without_settings_of_others};
 
@@ -77,7 +80,7 @@ pub(crate) fn find(path: Option<&OsStr>) -> Result<Installation, Error> {
         }
     }
     let looked = format!("PATH, {}", DIRECTORIES.join(", "));
-    Err(unfit.unwrap_or(Error::NotFound { looked }))
+    Err(unfit.unwrap_or_else(|| not_found(&looked)))
 }
 
 /// Returns the installation of a program, as the server's user finds it.
@@ -96,10 +99,9 @@ fn of(program: &Path, user: Option<ServerUser>) -> Result<Installation, Error> {
         )
     })?;
     if number < OLDEST {
-        return Err(Error::TooOld {
-            found: version,
-            oldest: OLDEST.to_string(),
-        });
+        let message = format!("MariaDB {version} is too old: expected {OLDEST} or later");
+        return Err(Error::new(ExitCode::MachineCannot, message)
+            .advise("put the directory of a newer mariadbd first in PATH"));
     }
     Ok(Installation {
         program: program.to_owned(),

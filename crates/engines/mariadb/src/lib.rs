@@ -24,4 +24,3 @@ mod user;
 mod work;
 
 pub use database::MariaDb;
-pub use error::Error;

@@ -2,7 +2,7 @@
 
 use linux::Root;
 use model::{ServerKind, counted};
-use server::{CacheMemory, Counters, Loaded, Opener, ServerPlan};
+use server::{CacheMemory, Counters, Error, Loaded, Opener, ServerPlan};
 
 use crate::client::Client;
 use crate::door::Door;
@@ -10,7 +10,7 @@ use crate::kind::KIND;
 use crate::random::Random;
 use crate::session::{SessionOrder, thread};
 use crate::tables::{self, Table};
-use crate::{Error, buffer_pool, settings, status};
+use crate::{buffer_pool, settings, status};
 
 /// Rows to read at most while learning what a statement requests.
 const LEARN_ROWS: u64 = 1 << 15;
@@ -111,12 +111,12 @@ impl Loaded for LoadedTables {
         orders.map(SessionOrder::opener).collect()
     }
 
-    fn reads_per_statement(&mut self, work_unit: u32, seed: u64) -> Result<f64, server::Error> {
-        Ok(self.learn(u64::from(work_unit), seed)?)
+    fn reads_per_statement(&mut self, work_unit: u32, seed: u64) -> Result<f64, Error> {
+        self.learn(u64::from(work_unit), seed)
     }
 
-    fn counters(&mut self) -> Result<Counters, server::Error> {
-        Ok(status::read(&mut self.client)?)
+    fn counters(&mut self) -> Result<Counters, Error> {
+        status::read(&mut self.client)
     }
 
     /// The server does not count by session.
@@ -124,8 +124,8 @@ impl Loaded for LoadedTables {
         "none"
     }
 
-    fn cache(&mut self, root: &Root) -> Result<CacheMemory, server::Error> {
-        Ok(buffer_pool::find(root, self.pid, self.pool_bytes)?)
+    fn cache(&mut self, root: &Root) -> Result<CacheMemory, Error> {
+        buffer_pool::find(root, self.pid, self.pool_bytes)
     }
 
     fn processes(&self, _: &Root) -> Vec<u32> {

@@ -7,10 +7,11 @@ use std::time::Duration;
 use linux::{Root, proc_net_unix, proc_status};
 use model::ServerSettings;
 use observed::{Address, HeldAddress};
+use server::Error;
 
-use crate::Error;
 use crate::client::Client;
 use crate::credentials::Credentials;
+use crate::error::{is_silence, no_user};
 use crate::kind::KIND;
 
 /// What is asked for. Names that a version does not have are not answered.
@@ -92,18 +93,18 @@ fn connect_to_one(
             let mut refused = None;
             for (user, password) in logins {
                 match Client::connect_as(&address, user, password.as_deref()) {
-                    Err(error @ Error::Refused { .. }) => refused = refused.or(Some(error)),
+                    Err(error) if error.code().is_some() => refused = refused.or(Some(error)),
                     other => return other,
                 }
             }
-            Err(refused.unwrap_or(Error::NoUser))
+            Err(refused.unwrap_or_else(no_user))
         });
         match connected {
-            Err(error) if !error.is_silence() => last = Some(error),
+            Err(error) if !is_silence(&error) => last = Some(error),
             other => return other,
         }
     }
-    Err(last.unwrap_or(Error::NoUser))
+    Err(last.unwrap_or_else(no_user))
 }
 
 /// Holds a socket of the server for us, who may have another root directory.

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use linux::own_program::OwnProgram;
 use observed::ServerUser;
-use server::{Loaded, Server, ServerPlan, ServerProcess};
+use server::{Error, Loaded, Server, ServerPlan, ServerProcess};
 
-use crate::Error;
 use crate::client::Client;
 use crate::door::Door;
 use crate::kind::KIND;
@@ -67,7 +66,7 @@ impl ScratchServer {
 
     /// Returns why it ended, if it has ended; else `error`.
     pub(crate) fn reason(&mut self, error: Error) -> Error {
-        self.process.ended().map_or(error, Error::Load)
+        self.process.ended().unwrap_or(error)
     }
 
     /// Has the server write all that it changed, and waits for its end.
@@ -85,13 +84,13 @@ impl ScratchServer {
 }
 
 impl Server for ScratchServer {
-    fn load(&self, plan: &ServerPlan, seed: u64) -> Result<Box<dyn Loaded>, server::Error> {
+    fn load(&self, plan: &ServerPlan, seed: u64) -> Result<Box<dyn Loaded>, Error> {
         let pid = self.process.pid();
         let loaded = LoadedTables::prewarm(self.door.clone(), pid, plan, seed)?;
         Ok(Box::new(loaded))
     }
 
-    fn ended(&mut self) -> Option<server::Error> {
+    fn ended(&mut self) -> Option<Error> {
         self.process.ended()
     }
 }

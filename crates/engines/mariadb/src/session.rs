@@ -1,8 +1,7 @@
 //! One session: its connection, whose statements this client sends one after another.
 
-use server::{Call, Done, Listener, Opener, Session, repeat};
+use server::{Call, Done, Error, Listener, Opener, Session, repeat};
 
-use crate::Error;
 use crate::client::{Client, Statement};
 use crate::door::Door;
 use crate::random::Random;
@@ -64,7 +63,7 @@ impl Session for Connection {
         }
     }
 
-    fn call(&mut self, work_unit: u32, call: &Call) -> Result<Done, server::Error> {
+    fn call(&mut self, work_unit: u32, call: &Call) -> Result<Done, Error> {
         let Connection {
             client,
             table,
@@ -75,12 +74,12 @@ impl Session for Connection {
         let starts = (table.rows() + 1).saturating_sub(rows);
         repeat(call, &self.listener, Some(self.thread), || {
             let first = 1 + random.below(starts);
-            Ok(table.read(client, statement, first, rows)?)
+            table.read(client, statement, first, rows)
         })
     }
 
     /// The server counts at once, and not by session.
-    fn hand_in(&mut self) -> Result<Option<u64>, server::Error> {
+    fn hand_in(&mut self) -> Result<Option<u64>, Error> {
         Ok(None)
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use server::{ServerCommand, ServerPlan, StopSignal, TablesPlan, settings_beside};
+use server::{Error, ServerCommand, ServerPlan, StopSignal, TablesPlan, settings_beside};
 
 /// The settings of every server. `loose` ones are passed over by versions that do not have them.
 const SETTINGS: &[&str] = &[
@@ -77,7 +77,7 @@ pub(crate) fn command(
     places: &Places,
     plan: &ServerPlan,
     mode: Mode,
-) -> Result<ServerCommand, server::Error> {
+) -> Result<ServerCommand, Error> {
     let pool = pool_bytes(&plan.tables);
     let path = |name: &str, path: &Path| {
         let mut word = OsString::from(format!("--{name}="));

@@ -1,8 +1,7 @@
 //! The server's own counters.
 
-use server::{CounterReading, Counters};
+use server::{CounterReading, Counters, Error};
 
-use crate::Error;
 use crate::client::Client;
 
 /// Requests for a page of the buffer pool, whatever for.

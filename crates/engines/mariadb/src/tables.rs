@@ -1,9 +1,8 @@
 //! The tables of the load: two rows in each page of 16 KiB, by primary key, with known values.
 
 use model::ServerKind;
-use server::TablesPlan;
+use server::{Error, TablesPlan};
 
-use crate::Error;
 use crate::client::{Client, Statement};
 use crate::kind::KIND;
 use crate::random::Random;

@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use observed::ServerUser;
+use server::Error;
 
-use crate::Error;
+use crate::error::no_user;
 
 /// Users to try, in this order.
 const NAMES: [&str; 2] = ["mysql", "nobody"];
@@ -18,7 +19,7 @@ const SETTINGS_OF_OTHERS: [&str; 4] = [
 
 /// Returns the user to become; `None` if this process is not root and need not change.
 pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
-    ServerUser::first_of(&NAMES).map_err(|_| Error::NoUser)
+    ServerUser::first_of(&NAMES).map_err(|_| no_user())
 }
 
 /// Removes the caller's settings for other servers from a command's environment.

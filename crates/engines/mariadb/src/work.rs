@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use linux::Root;
-use server::{WorkCounters, WorkDone};
+use server::{Error, WorkCounters, WorkDone};
 
-use crate::Error;
 use crate::client::Client;
 use crate::running_settings;
 use crate::status::{self, REQUESTS};
@@ -40,7 +39,7 @@ impl WorkCounters for Statements {
         Some("page requests")
     }
 
-    fn read(&mut self) -> Result<WorkDone, server::Error> {
+    fn read(&mut self) -> Result<WorkDone, Error> {
         self.client.limit(ANSWER_WITHIN, ANSWER_BYTES_MAX);
         let [units, requests] = status::counts(&mut self.client, [STATEMENTS, REQUESTS])?;
         Ok(WorkDone {

@@ -3,9 +3,9 @@
 use linux::Root;
 use linux::proc_maps::{self, Mapping};
 use postgres::Client;
-use server::{CacheMemory, CacheRange};
+use server::{CacheMemory, CacheRange, Error};
 
-use crate::Error;
+use crate::error;
 
 /// `PG_IO_ALIGN_SIZE` (src/include/pg_config_manual.h): since 16 the blocks start at a multiple of
 /// this within their allocation, which is larger by as much.
@@ -49,7 +49,7 @@ impl Allocation {
                           (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') \
                    FROM pg_shmem_allocations WHERE name = 'Buffer Blocks'";
         let what = "asking where the shared buffers are";
-        let row = client.query_one(sql, &[]).map_err(Error::client(what))?;
+        let row = client.query_one(sql, &[]).map_err(error::client(what))?;
         let number = |index: usize| row.get::<_, i64>(index).unsigned_abs();
         Ok(Allocation {
             offset: number(0),
@@ -117,9 +117,11 @@ fn main_mapping(root: &Root, postmaster: u32, bytes_min: u64) -> Result<Mapping,
     };
     let candidates = mappings.into_iter().filter(is_main);
     let largest = candidates.max_by_key(Mapping::bytes);
-    largest.ok_or_else(|| Error::Answer {
-        what: "the maps of the postmaster",
-        expected: format!("shared memory of {bytes_min} bytes or more"),
-        found: "none".to_owned(),
+    largest.ok_or_else(|| {
+        Error::answer(
+            "the maps of the postmaster",
+            format!("shared memory of {bytes_min} bytes or more"),
+            "none",
+        )
     })
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use journal::Journal;
 use linux::own_program::OwnProgram;
 use observed::{Program, ServerUser, one_line};
-use server::{ScratchFolder, Server, ServerPlan};
+use server::{Error, ScratchFolder, Server, ServerPlan};
 
 use crate::cluster_settings::SETTINGS;
 use crate::folders::Folders;
@@ -19,7 +19,7 @@ use crate::kind::KIND;
 use crate::programs::{server_user, without_settings_of_others};
 use crate::scratch_cluster::ClusterMade;
 use crate::scratch_server::{SUPERUSER, ScratchServer};
-use crate::{Error, Installation, Places, fetched, installation};
+use crate::{Installation, Places, fetched, installation};
 
 /// `initdb` writes 40 MB and syncs nothing.
 const INIT_WITHIN: Duration = Duration::from_secs(600);
@@ -79,11 +79,8 @@ impl Cluster {
         if output.status.success() {
             return Ok(());
         }
-        Err(Error::Program {
-            program: "initdb",
-            status: format!("ended with {}", output.status),
-            said: one_line(&output.stderr),
-        })
+        let (status, said) = (output.status, one_line(&output.stderr));
+        Err(Error::failed(format!("initdb ended with {status}: {said}")))
     }
 }
 
@@ -92,11 +89,7 @@ impl server::Cluster for Cluster {
         (&self.installation.version).into()
     }
 
-    fn start(
-        &self,
-        plan: &ServerPlan,
-        launcher: &OwnProgram,
-    ) -> Result<Box<dyn Server>, server::Error> {
+    fn start(&self, plan: &ServerPlan, launcher: &OwnProgram) -> Result<Box<dyn Server>, Error> {
         let program = self.installation.program("postgres");
         let server = ScratchServer::start(&self.folders, program, self.user, plan, launcher)?;
         Ok(Box::new(server))

@@ -5,7 +5,7 @@ use model::ServerKind;
 use pglogin::Login;
 use postgres::Client;
 use residency::instances::{self, Target};
-use server::{CacheMemory, Counters, Loaded, Opener, ServerPlan};
+use server::{CacheMemory, Counters, Error, Loaded, Opener, ServerPlan};
 
 use crate::buffers::{Allocation, BufferBlocks};
 use crate::kind::KIND;
@@ -14,7 +14,9 @@ use crate::session::SessionOrder;
 use crate::statement::hits_per_statement;
 use crate::tables::{self, SCHEMA, Table};
 use crate::version::version_of;
-use crate::{Error, Version, counters};
+
+use crate::error;
+use crate::{Version, counters};
 
 /// A connection to a server with loaded and cached tables.
 pub(crate) struct LoadedTables {
@@ -54,11 +56,11 @@ impl LoadedTables {
         let schema = format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; {schema}");
         client
             .batch_execute(&schema)
-            .map_err(Error::client("making the schema"))?;
+            .map_err(error::client("making the schema"))?;
         let tables = tables::make(&mut client, SCHEMA, plan.tables, seed)?;
         client
             .batch_execute("CHECKPOINT")
-            .map_err(Error::client("writing a checkpoint"))?;
+            .map_err(error::client("writing a checkpoint"))?;
         prewarm(&mut client, &tables)?;
         Ok(LoadedTables {
             client,
@@ -133,12 +135,12 @@ impl Loaded for LoadedTables {
         orders.map(SessionOrder::opener).collect()
     }
 
-    fn reads_per_statement(&mut self, work_unit: u32, seed: u64) -> Result<f64, server::Error> {
+    fn reads_per_statement(&mut self, work_unit: u32, seed: u64) -> Result<f64, Error> {
         let hits = hits_per_statement(&mut self.client, &self.tables[0], work_unit, seed)?;
         Ok(hits)
     }
 
-    fn counters(&mut self) -> Result<Counters, server::Error> {
+    fn counters(&mut self) -> Result<Counters, Error> {
         let read = counters::read(&mut self.client, &self.version, &self.tables)?;
         Ok(read)
     }
@@ -147,11 +149,13 @@ impl Loaded for LoadedTables {
         counters::SESSION_COUNTER
     }
 
-    fn cache(&mut self, root: &Root) -> Result<CacheMemory, server::Error> {
-        let postmaster = self.postmaster.ok_or_else(|| Error::Answer {
-            what: "the shared buffers",
-            expected: "a server on this machine".to_owned(),
-            found: "one elsewhere".to_owned(),
+    fn cache(&mut self, root: &Root) -> Result<CacheMemory, Error> {
+        let postmaster = self.postmaster.ok_or_else(|| {
+            Error::answer(
+                "the shared buffers",
+                "a server on this machine",
+                "one elsewhere",
+            )
         })?;
         let allocation = Allocation::ask(&mut self.client)?;
         let blocks = BufferBlocks::find(root, &allocation, postmaster)?;
@@ -166,7 +170,7 @@ impl Loaded for LoadedTables {
 
 fn backend(client: &mut Client) -> Result<u32, Error> {
     let row = client.query_one("SELECT pg_backend_pid()", &[]);
-    let pid: i32 = row.map_err(Error::client("asking for the backend"))?.get(0);
+    let pid: i32 = row.map_err(error::client("asking for the backend"))?.get(0);
     Ok(pid.unsigned_abs())
 }
 

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use postgres::Client;
-use server::{CounterReading, Counters};
+use server::{CounterReading, Counters, Error};
 
 use crate::tables::Table;
-use crate::{Error, Version};
+
+use crate::Version;
+use crate::error;
 
 /// A session of PostgreSQL 14 or earlier reports at most every 500 ms (pgstat.c,
 /// `PGSTAT_STAT_INTERVAL`), to a collector that writes its file at most as often.
@@ -27,7 +29,7 @@ pub(crate) fn read(
     // Flush what this connection has read so far, so that it does not appear in the difference
     // later.
     hand_in(client, version)?;
-    let what = || Error::client("reading the server's counters");
+    let what = || error::client("reading the server's counters");
     let sql = "SELECT blks_hit FROM pg_stat_database WHERE datname = current_database()";
     let hits: i64 = client.query_one(sql, &[]).map_err(what())?.get(0);
     let reading = |source, hits: i64| CounterReading {
@@ -58,7 +60,7 @@ pub(crate) fn read(
 /// # Errors
 /// When a statement fails.
 pub(crate) fn hand_in(client: &mut Client, version: &Version) -> Result<Option<u64>, Error> {
-    let what = || Error::client("handing in the session's counters");
+    let what = || error::client("handing in the session's counters");
     if version.major < 15 {
         std::thread::sleep(COLLECTOR_LAG);
         client.batch_execute("SELECT 1").map_err(what())?;

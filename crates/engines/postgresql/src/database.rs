@@ -47,10 +47,7 @@ impl Database for PostgreSql {
         journal: &Journal,
     ) -> Option<Result<Box<dyn Connected>, Error>> {
         let server = ConnectedServer::open(order, journal);
-        Some(match server {
-            Ok(server) => Ok(Box::new(server)),
-            Err(error) => Err(error.into()),
-        })
+        Some(server.map(|server| Box::new(server) as Box<dyn Connected>))
     }
 
     fn work(
@@ -62,7 +59,7 @@ impl Database for PostgreSql {
         let Target::Postgres(data) = target else {
             return None;
         };
-        Some(work::connect(Path::new(data), role).map_err(Error::from))
+        Some(work::connect(Path::new(data), role))
     }
 }
 

@@ -13,7 +13,10 @@ use observed::{Program, ServerUser};
 use crate::installation;
 use crate::programs::without_settings_of_others;
 use crate::version::Release;
-use crate::{Error, Installation};
+use model::exit::ExitCode;
+use server::Error;
+
+use crate::Installation;
 
 /// The repository of the releases.
 const REPOSITORY: Repository = Repository {
@@ -78,9 +81,12 @@ pub(crate) fn fetch(
     folder: &Path,
     user: Option<ServerUser>,
 ) -> Result<Installation, Error> {
-    let failed = |cause| Error::NotFetched {
-        version: release.to_string(),
-        cause,
+    let failed = |cause| {
+        let message = format!("cannot download PostgreSQL {release} from Maven Central: {cause}");
+        Error::new(ExitCode::MachineCannot, message).advise(
+            "install PostgreSQL, or download and unpack it elsewhere (see docs/postgres.md) and \
+             name its bin directory with --pg-bin",
+        )
     };
     let work = Work { folder, user };
     work.unpacked(release, &REPOSITORY).map_err(failed)?;

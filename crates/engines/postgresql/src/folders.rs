@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use server::ScratchFolder;
+use server::{Error, ScratchFolder};
 
-use crate::Error;
 use crate::scratch_cluster::ClusterMade;
 
 /// The directory of the server's socket.

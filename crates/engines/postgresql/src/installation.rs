@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use observed::{Answer, Program, ServerUser, one_line};
+use server::Error;
 
-use crate::Error;
+use crate::error::{not_found, not_installed};
 use crate::programs::{server_user, without_settings_of_others};
 use crate::version::{Release, Version, parse_version};
 
@@ -56,8 +57,7 @@ pub fn find(places: &Places) -> Result<Installation, Error> {
     let user = server_user()?;
     if let Some(bin) = &places.named {
         if let Some(missing) = missing_program(bin) {
-            let bin = bin.clone();
-            return Err(Error::NotInstalled { bin, missing });
+            return Err(not_installed(bin, missing));
         }
         return of(bin, user);
     }
@@ -72,12 +72,9 @@ pub fn find(places: &Places) -> Result<Installation, Error> {
             Err(error) => unfit = unfit.or(Some(error)),
         }
     }
-    let looked = || {
-        let [(debian, ..), _] = PACKAGES;
-        let fixed = [debian, "/usr/pgsql-*", BUILT, "pg_config --bindir"].map(str::to_owned);
-        std::iter::once("PATH".to_owned()).chain(fixed).collect()
-    };
-    Err(unfit.unwrap_or_else(|| Error::NotFound { looked: looked() }))
+    let [(debian, ..), _] = PACKAGES;
+    let looked = ["PATH", debian, "/usr/pgsql-*", BUILT, "pg_config --bindir"];
+    Err(unfit.unwrap_or_else(|| not_found(&looked)))
 }
 
 fn missing_program(bin: &Path) -> Option<&'static str> {
@@ -122,10 +119,12 @@ pub(crate) fn of(bin: &Path, user: Option<ServerUser>) -> Result<Installation, E
         .args(["--version"])
         .answer()?;
     let said = String::from_utf8_lossy(&answer.stdout);
-    let version = parse_version(&said).ok_or_else(|| Error::Answer {
-        what: "postgres --version",
-        expected: "a version such as postgres (PostgreSQL) 15.14".to_owned(),
-        found: format!("{:?}", one_line(&answer.stdout)),
+    let version = parse_version(&said).ok_or_else(|| {
+        Error::answer(
+            "postgres --version",
+            "a version such as postgres (PostgreSQL) 15.14",
+            format!("{:?}", one_line(&answer.stdout)),
+        )
     })?;
     version.require_oldest()?;
     Ok(Installation {
@@ -141,7 +140,7 @@ mod tests {
     use std::path::Path;
 
     use super::{Places, find, versions_in};
-    use crate::Error;
+    use server::Error;
 
     /// Creates programs that report this version.
     fn programs(bin: &Path, version: &str) {
@@ -171,17 +170,8 @@ mod tests {
     fn one_that_is_named_must_be_one_and_not_too_old() {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("bin");
-        let error = find(&named(&bin)).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::NotInstalled {
-                    missing: "postgres",
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        let error = find(&named(&bin)).unwrap_err().to_string();
+        assert!(error.ends_with("it has no postgres"), "{error}");
         programs(&bin, "12.22");
         let error = find(&named(&bin)).unwrap_err().to_string();
         assert_eq!(error, "PostgreSQL 12.22 is too old: expected 13 or later");

@@ -32,7 +32,6 @@ mod work;
 
 pub use changes::CHANGES;
 pub use database::PostgreSql;
-pub use error::Error;
 pub use installation::{Installation, Places, find};
 pub use relations::{BufferMap, RelationsOrder, buffer_map, relations};
 pub use server_settings::{recorded_settings, server_settings};

@@ -2,15 +2,16 @@
 
 use pglogin::{Login, ServerUrl};
 use postgres::{Client, NoTls};
+use server::Error;
 
-use crate::Error;
+use crate::error;
 
 /// Connects as the user whom the server accepts.
 ///
 /// # Errors
 /// Those of the library.
 pub(crate) fn connect(login: &Login) -> Result<Client, Error> {
-    connect_with(login, &|_| {}).map_err(Error::client("connecting to the server"))
+    connect_with(login, &|_| {}).map_err(error::client("connecting to the server"))
 }
 
 /// Finds out how the server lets numalab in.
@@ -18,9 +19,10 @@ pub(crate) fn connect(login: &Login) -> Result<Client, Error> {
 /// # Errors
 /// When the server does not answer, or refuses.
 pub(crate) fn find(url: ServerUrl) -> Result<(Login, Client), Error> {
-    Ok(Login::find(url, |login| {
+    let found = Login::find(url, |login| {
         connect_with(login, &|_| {}).map_err(pglogin::Error::client(login.connecting()))
-    })?)
+    });
+    found.map_err(error::login)
 }
 
 /// Connects as [`connect`] does, with settings that only this library has.

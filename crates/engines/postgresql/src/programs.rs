@@ -5,14 +5,20 @@ use std::process::Command;
 
 use observed::ServerUser;
 
-use crate::Error;
+use model::exit::ExitCode;
+use server::Error;
 
 /// Users to try, in this order.
 const NAMES: [&str; 2] = ["postgres", "nobody"];
 
 /// Returns the user to become; `None` if this process is not root and need not change.
 pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
-    ServerUser::first_of(&NAMES).map_err(|_| Error::NoUser)
+    ServerUser::first_of(&NAMES).map_err(|_| {
+        let message =
+            "PostgreSQL does not run as root, and neither user postgres nor user nobody exists";
+        Error::new(ExitCode::MachineCannot, message)
+            .advise("make a user postgres, or run numalab as any other user")
+    })
 }
 
 /// Removes the user's settings for other servers from a command's environment: PGPORT would set the

@@ -8,11 +8,10 @@ use linux::own_program::OwnProgram;
 use observed::ServerUser;
 use pglogin::Login;
 use server::{
-    Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
+    Error, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
     settings_beside,
 };
 
-use crate::Error;
 use crate::cluster_settings::SETTINGS;
 use crate::connection::LoadedTables;
 use crate::folders::Folders;
@@ -82,7 +81,7 @@ impl ScratchServer {
 }
 
 impl Server for ScratchServer {
-    fn load(&self, plan: &ServerPlan, seed: u64) -> Result<Box<dyn Loaded>, server::Error> {
+    fn load(&self, plan: &ServerPlan, seed: u64) -> Result<Box<dyn Loaded>, Error> {
         let login = self.login();
         let client = connect(&login)?;
         let postmaster = self.postmaster.pid();
@@ -90,7 +89,7 @@ impl Server for ScratchServer {
         Ok(Box::new(loaded))
     }
 
-    fn ended(&mut self) -> Option<server::Error> {
+    fn ended(&mut self) -> Option<Error> {
         self.postmaster.ended()
     }
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 use judgement::doctor::PostgresSettings;
 use linux::Root;
 use linux::proc_meminfo::Meminfo;
+use server::Error;
 
-use crate::Error;
+use crate::error;
 use crate::local::LocalServer;
 
 /// Queries the server of a data directory, as `role`; `None`: the one named like the connecting
@@ -24,7 +25,7 @@ pub fn server_settings(data: &Path, role: Option<&str>) -> Result<PostgresSettin
                                  '')::bigint, \
                           coalesce(pg_size_bytes(current_setting('huge_page_size', true)), 0)";
         let row = client.query_one(sql, &[]);
-        let row = row.map_err(Error::client("asking for the server's settings"))?;
+        let row = row.map_err(error::client("asking for the server's settings"))?;
         let needed: Option<i64> = row.get(1);
         let bytes: i64 = row.get(2);
         Ok(PostgresSettings {
@@ -82,7 +83,7 @@ pub fn recorded_settings(
         let sql = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY ($1)";
         let names: Vec<&str> = RECORDED.to_vec();
         let rows = client.query(sql, &[&names]);
-        let rows = rows.map_err(Error::client("asking for the server's settings"))?;
+        let rows = rows.map_err(error::client("asking for the server's settings"))?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     })
 }

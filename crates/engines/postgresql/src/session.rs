@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex};
 use linux::schedstat::ScheduleTimes;
 use pglogin::Login;
 use postgres::{Client, NoTls};
-use server::{Call, Done, Listener, Mark, Opener, Session};
+use server::{Call, Done, Error, Listener, Mark, Opener, Session};
 
 use crate::counters::hand_in;
 use crate::login::connect_with;
 use crate::tables::Table;
-use crate::{Error, Version};
+
+use crate::Version;
+use crate::error;
 
 /// Settings of every connection that runs statements of the load, on any server.
 pub(crate) const SETTINGS: &str = "SET client_min_messages = notice; SET enable_seqscan = off; \
@@ -160,7 +162,7 @@ impl Backend {
             config.notice_callback(move |notice| hearer.take(notice.message(), &listener));
         };
         let mut client =
-            connect_with(&order.login, &hear).map_err(Error::client("connecting to the server"))?;
+            connect_with(&order.login, &hear).map_err(error::client("connecting to the server"))?;
         let pid = prepare(&mut client, order.seed)?;
         // The backend's own reading is exact. numalab's reading may be late, and misses a wait in
         // progress.
@@ -193,19 +195,19 @@ impl Session for Backend {
         })
     }
 
-    fn call(&mut self, work_unit: u32, call: &Call) -> Result<Done, server::Error> {
+    fn call(&mut self, work_unit: u32, call: &Call) -> Result<Done, Error> {
         let block = block(&self.table, work_unit, call, self.times);
-        Ok(self.notices.call(&mut self.client, &block)?)
+        self.notices.call(&mut self.client, &block)
     }
 
-    fn hand_in(&mut self) -> Result<Option<u64>, server::Error> {
-        Ok(hand_in(&mut self.client, &self.version)?)
+    fn hand_in(&mut self) -> Result<Option<u64>, Error> {
+        hand_in(&mut self.client, &self.version)
     }
 }
 
 /// Applies the settings of a session; returns the PID of its backend.
 fn prepare(client: &mut Client, seed: f64) -> Result<u32, Error> {
-    let what = || Error::client("preparing the session");
+    let what = || error::client("preparing the session");
     client.batch_execute(SETTINGS).map_err(what())?;
     let sql = "SELECT pg_backend_pid(), setseed($1) IS NULL";
     let pid: i32 = client.query_one(sql, &[&seed]).map_err(what())?.get(0);
@@ -241,13 +243,9 @@ impl NoticeSink {
         *self.done.lock().expect("no holder panics") = None;
         client
             .batch_execute(block)
-            .map_err(Error::client("running the load"))?;
+            .map_err(error::client("running the load"))?;
         let done = self.done.lock().expect("no holder panics").take();
-        done.ok_or_else(|| Error::Answer {
-            what: "a call of the load",
-            expected: "a notice of what it did".to_owned(),
-            found: "none".to_owned(),
-        })
+        done.ok_or_else(|| Error::answer("a call of the load", "a notice of what it did", "none"))
     }
 }
 

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use model::ServerSession;
 use postgres::Row;
+use server::Error;
 
-use crate::Error;
+use crate::error;
 use crate::local::LocalServer;
 
 /// Who waits for the answer looks at a screen.
@@ -32,18 +33,18 @@ const SQL: &str = "
 pub fn sessions(data: &Path) -> Result<Vec<ServerSession>, Error> {
     let server = LocalServer::of(data, None)?;
     if linux::process::works_in(server.pid(), data) != Some(true) {
-        return Err(Error::Answer {
-            what: "the server of the data directory",
-            expected: "a process that works in it".to_owned(),
-            found: format!(
+        return Err(Error::answer(
+            "the server of the data directory",
+            "a process that works in it",
+            format!(
                 "process {}, in a container or of another user",
                 server.pid()
             ),
-        });
+        ));
     }
     server.ask(|door| {
         let mut client = door.connect_somewhere()?;
-        let asking = || Error::client("asking for sessions");
+        let asking = || error::client("asking for sessions");
         client.batch_execute(WITHIN).map_err(asking())?;
         let rows = client.query(SQL, &[]).map_err(asking())?;
         Ok(rows.iter().map(session).collect())

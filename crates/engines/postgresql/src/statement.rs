@@ -4,8 +4,9 @@
 use model::counted;
 use postgres::{Client, SimpleQueryMessage};
 use serde_json::Value;
+use server::Error;
 
-use crate::Error;
+use crate::error;
 use crate::tables::Table;
 
 /// Number of statements to explain: where a range of keys starts in a leaf decides whether it needs
@@ -51,11 +52,11 @@ pub(crate) fn hits_per_statement(
                 continue;
             }
         };
-        return Err(Error::Answer {
-            what: "EXPLAIN of the load",
-            expected: format!("an index scan of {} with all blocks cached", table.name),
+        return Err(Error::answer(
+            "EXPLAIN of the load",
+            format!("an index scan of {} with all blocks cached", table.name),
             found,
-        });
+        ));
     }
     Ok(hits as f64 / f64::from(STATEMENTS))
 }
@@ -65,17 +66,19 @@ fn explain(client: &mut Client, table: &Table, first: i64, last: i64) -> Result<
     let sql = format!("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {statement}");
     let messages = client
         .simple_query(&sql)
-        .map_err(Error::client("EXPLAIN of the load"))?;
+        .map_err(error::client("EXPLAIN of the load"))?;
     let text = messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0),
         _ => None,
     });
-    parse(text.unwrap_or_default()).ok_or_else(|| Error::Answer {
-        what: "EXPLAIN of the load",
-        expected: "a plan with its buffers, in JSON".to_owned(),
-        found: text.map_or("nothing".to_owned(), |text| {
-            text.chars().take(200).collect()
-        }),
+    parse(text.unwrap_or_default()).ok_or_else(|| {
+        Error::answer(
+            "EXPLAIN of the load",
+            "a plan with its buffers, in JSON",
+            text.map_or("nothing".to_owned(), |text| {
+                text.chars().take(200).collect()
+            }),
+        )
     })
 }
 

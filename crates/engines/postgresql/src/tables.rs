@@ -2,9 +2,9 @@
 
 use model::counted;
 use postgres::Client;
-use server::TablesPlan;
+use server::{Error, TablesPlan};
 
-use crate::Error;
+use crate::error;
 
 /// Bytes of the filler of a row, which makes the row about 1 KiB.
 const FILLER_BYTES: u32 = 1000;
@@ -98,24 +98,24 @@ pub(crate) fn make(
     for (number, table) in (0..).zip(&tables) {
         let what = || format!("loading {}", table.name);
         let sql = table_sql(table, rows, seed.wrapping_add(number));
-        client.batch_execute(&sql).map_err(Error::client(what()))?;
+        client.batch_execute(&sql).map_err(error::client(what()))?;
         // VACUUM cannot run in a transaction block, so not together with other statements.
         let vacuum = format!("VACUUM (FREEZE, ANALYZE) {}", table.name);
         client
             .batch_execute(&vacuum)
-            .map_err(Error::client(what()))?;
+            .map_err(error::client(what()))?;
         let sql = "SELECT pg_relation_size($1::text::regclass, 'main') \
                    / current_setting('block_size')::bigint";
         let blocks: i64 = client
             .query_one(sql, &[&table.name])
-            .map_err(Error::client(what()))?
+            .map_err(error::client(what()))?
             .get(0);
         if blocks != i64::from(rows) {
-            return Err(Error::Answer {
-                what: "one row per block",
-                expected: counted(rows, "block"),
-                found: format!("{} in {}", counted(blocks, "block"), table.name),
-            });
+            return Err(Error::answer(
+                "one row per block",
+                counted(rows, "block"),
+                format!("{} in {}", counted(blocks, "block"), table.name),
+            ));
         }
     }
     Ok(tables)

@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use postgres::Client;
 
-use crate::Error;
+use model::exit::ExitCode;
+use server::Error;
+
+use crate::error;
 
 /// The oldest version with everything that numalab needs (`pg_shmem_allocations`).
 const OLDEST: u32 = 13;
@@ -46,10 +49,10 @@ impl Version {
         if self.major >= OLDEST {
             return Ok(());
         }
-        Err(Error::TooOld {
-            found: self.text.clone(),
-            oldest: OLDEST,
-        })
+        let found = &self.text;
+        let message = format!("PostgreSQL {found} is too old: expected {OLDEST} or later");
+        Err(Error::new(ExitCode::MachineCannot, message)
+            .advise("name the bin directory of a newer version with --pg-bin"))
     }
 }
 
@@ -80,7 +83,7 @@ pub(crate) fn version_of(client: &mut Client) -> Result<Version, Error> {
     let sql =
         "SELECT current_setting('server_version_num')::int, current_setting('server_version')";
     let row = client.query_one(sql, &[]);
-    let row = row.map_err(Error::client("asking for the server's version"))?;
+    let row = row.map_err(error::client("asking for the server's version"))?;
     let number: i32 = row.get(0);
     let version = Version::of_server(number.unsigned_abs(), row.get(1));
     version.require_oldest()?;

@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use postgres::Client;
-use server::{WorkCounters, WorkDone};
+use server::{Error, WorkCounters, WorkDone};
 
-use crate::Error;
+use crate::error;
 use crate::local::LocalServer;
 
 const COUNTS: &str = "SELECT sum(xact_commit + xact_rollback)::bigint, \
@@ -37,9 +37,9 @@ impl WorkCounters for Transactions {
         Some("logical reads")
     }
 
-    fn read(&mut self) -> Result<WorkDone, server::Error> {
+    fn read(&mut self) -> Result<WorkDone, Error> {
         let row = self.client.query_one(COUNTS, &[]);
-        let row = row.map_err(Error::client("reading the server's counters"))?;
+        let row = row.map_err(error::client("reading the server's counters"))?;
         let count = |index: usize| {
             let count: Option<i64> = row.get(index);
             count.unwrap_or(0).cast_unsigned()

@@ -71,18 +71,19 @@ impl CacheMemory {
             // A page that did not exist before has not moved.
             after.forget_unless_in(before);
         }
-        let first = self.ranges.first().ok_or_else(|| Error::Answer {
-            what: "the memory of the cache",
-            expected: "a range".to_owned(),
-            found: "none".to_owned(),
-        })?;
+        let first = self
+            .ranges
+            .first()
+            .ok_or_else(|| Error::answer("the memory of the cache", "a range", "none"))?;
         let file = root.read(&format!("proc/{}/numa_maps", self.toucher))?;
         let prefix = format!("{:x} ", first.mapping.start);
         let line = file.lines().find(|(_, line)| line.starts_with(&prefix));
-        let (_, line) = line.ok_or_else(|| Error::Answer {
-            what: "numa_maps of a session",
-            expected: format!("a line for the shared memory, {prefix}"),
-            found: "none".to_owned(),
+        let (_, line) = line.ok_or_else(|| {
+            Error::answer(
+                "numa_maps of a session",
+                format!("a line for the shared memory, {prefix}"),
+                "none",
+            )
         })?;
         let line = residency::numa_maps::parse_line(line).map_err(placement::Error::from)?;
         Ok(SgaEvidence {

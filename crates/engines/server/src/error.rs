@@ -17,6 +17,8 @@ pub enum Error {
         exit_code: ExitCode,
         /// A hint.
         advice: Option<&'static str>,
+        /// The server's own code, if it refused something.
+        code: Option<String>,
     },
     /// The server ended, or does not respond.
     #[error("the {} server {what}: {said}", kind.name())]
@@ -32,7 +34,7 @@ pub enum Error {
     #[error("{what}: expected {expected}, found {found}")]
     Answer {
         /// What was queried.
-        what: &'static str,
+        what: String,
         /// The expected answer.
         expected: String,
         /// The actual answer.
@@ -68,6 +70,9 @@ pub enum Error {
     /// Placing a process or reading evidence back failed.
     #[error(transparent)]
     Placement(#[from] placement::Error),
+    /// The journal could not be written, or something could not be removed again.
+    #[error(transparent)]
+    Journal(#[from] journal::Error),
     /// A file of the kernel could not be read.
     #[error(transparent)]
     Read(#[from] linux::Error),
@@ -86,6 +91,51 @@ impl From<observed::Error> for Error {
 }
 
 impl Error {
+    /// Creates a database's own error, without a hint.
+    pub fn new(exit_code: ExitCode, message: impl Into<String>) -> Self {
+        Error::Database {
+            message: message.into(),
+            exit_code,
+            advice: None,
+            code: None,
+        }
+    }
+
+    /// Creates the error of something that a server said or did.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Error::new(ExitCode::WorkloadFailed, message)
+    }
+
+    /// The same with a hint. Only a database's own error has one.
+    #[must_use]
+    pub fn advise(mut self, hint: &'static str) -> Self {
+        if let Error::Database { advice, .. } = &mut self {
+            *advice = Some(hint);
+        }
+        self
+    }
+
+    /// Creates the error of an unexpected answer.
+    pub fn answer(
+        what: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Error::Answer {
+            what: what.into(),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// The server's own code, if it refused something.
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Error::Database { code, .. } => code.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Creates the error of an operation of the operating system.
     pub fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
@@ -98,6 +148,7 @@ impl Error {
             Error::Database { exit_code, .. } => *exit_code,
             Error::Cancelled => ExitCode::Interrupted,
             Error::Placement(error) if error.is_permission() => ExitCode::NotPermitted,
+            Error::Journal(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
             _ => ExitCode::WorkloadFailed,
         }

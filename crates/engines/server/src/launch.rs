@@ -100,10 +100,12 @@ pub fn place_and_execute(order: &LaunchOrder, launcher: &OwnProgram) -> Error {
 /// Becomes the server. `words` are its signal, the parent's PID, the program and its arguments.
 /// Returns only on failure.
 pub fn execute_server(words: &[OsString]) -> Error {
-    let wrong = || Error::Answer {
-        what: "the launch of a server",
-        expected: "a signal, a process id, a program and its arguments".to_owned(),
-        found: format!("{words:?}"),
+    let wrong = || {
+        Error::answer(
+            "the launch of a server",
+            "a signal, a process id, a program and its arguments",
+            format!("{words:?}"),
+        )
     };
     let [stop, parent, program, arguments @ ..] = words else {
         return wrong();
@@ -135,15 +137,15 @@ fn place(order: &LaunchOrder) -> Result<(), Error> {
         Allocation::WeightedInterleave(nodes) => Policy::WeightedInterleave(nodes.clone()),
         Allocation::Prefer(node) => Policy::Preferred(*node),
         Allocation::PerNode(nodes) => {
-            return Err(Error::Answer {
-                what: "the allocation",
-                expected: "a memory policy of the server's processes".to_owned(),
-                found: format!(
+            return Err(Error::answer(
+                "the allocation",
+                "a memory policy of the server's processes",
+                format!(
                     "a pool for each of {}, which {} has not",
                     node_words(nodes),
                     order.kind.name()
                 ),
-            });
+            ));
         }
     };
     Ok(mempolicy::set_task_policy(&policy)?)

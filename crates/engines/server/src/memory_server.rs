@@ -100,11 +100,7 @@ impl Loaded for MemoryServer {
     }
 
     fn cache(&mut self, _: &Root) -> Result<CacheMemory, Error> {
-        Err(Error::Answer {
-            what: "the cache",
-            expected: "a range".to_owned(),
-            found: "none".to_owned(),
-        })
+        Err(Error::answer("the cache", "a range", "none"))
     }
 
     fn processes(&self, _: &Root) -> Vec<u32> {

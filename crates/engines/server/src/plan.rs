@@ -35,11 +35,11 @@ pub fn settings_beside(
     let own: BTreeSet<String> = own.map(|name| plain(name.as_ref())).collect();
     let refused = plan.settings.keys().find(|name| own.contains(&plain(name)));
     match refused {
-        Some(name) => Err(Error::Database {
-            message: format!("server-settings: numalab itself sets {name}"),
-            exit_code: ExitCode::Usage,
-            advice: Some("leave it out: the keys of the experiment decide it"),
-        }),
+        Some(name) => Err(Error::new(
+            ExitCode::Usage,
+            format!("server-settings: numalab itself sets {name}"),
+        )
+        .advise("leave it out: the keys of the experiment decide it")),
         None => {
             let settings = plan.settings.iter();
             Ok(settings.map(|(name, value)| (name.as_str(), value.as_str())))

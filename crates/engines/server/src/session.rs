@@ -207,14 +207,14 @@ fn verified(done: Done) -> Result<Done, Error> {
     if done.wrong == 0 {
         return Ok(done);
     }
-    Err(Error::Answer {
-        what: "the rows of the load",
-        expected: "the rows that were written".to_owned(),
-        found: format!(
+    Err(Error::answer(
+        "the rows of the load",
+        "the rows that were written",
+        format!(
             "{} of {} statements with others",
             done.wrong, done.statements
         ),
-    })
+    ))
 }
 
 /// Converts a time to seconds since the epoch.

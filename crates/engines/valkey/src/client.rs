@@ -8,7 +8,6 @@ use std::time::Duration;
 use observed::{Address, HeldAddress, Socket};
 use server::Error;
 
-use crate::error::of_server;
 use crate::reply::{self, Reply};
 
 /// A server that says nothing for so long has failed; emulated machines are slow.
@@ -105,10 +104,12 @@ impl Client {
         match reply.map_err(Error::io("reading a reply"))? {
             Reply::Line | Reply::Value => Ok(Some(&self.said)),
             Reply::Nothing => Ok(None),
-            Reply::List(_) => Err(of_server("the server answers with a list")),
+            Reply::List(_) => Err(Error::failed("the server answers with a list")),
             Reply::Refused => {
                 let said = observed::one_line(&self.said);
-                Err(of_server(format!("the server refused a command: {said}")))
+                Err(Error::failed(format!(
+                    "the server refused a command: {said}"
+                )))
             }
         }
     }
@@ -136,7 +137,7 @@ impl Client {
             Reply::List(length) => length,
             _ => {
                 let said = observed::one_line(&self.said);
-                return Err(of_server(format!("expected a list, found {said}")));
+                return Err(Error::failed(format!("expected a list, found {said}")));
             }
         };
         let word = |_| {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use journal::Journal;
 use linux::own_program::OwnProgram;
 use model::ServerKind;
+use model::exit::ExitCode;
 use observed::ServerUser;
 use server::{Error, ScratchFolder, Server, ServerPlan, Version};
 
-use crate::error::{of_journal, of_request};
 use crate::installation::Installation;
 use crate::scratch_server::ScratchServer;
 
@@ -37,8 +37,8 @@ impl Cluster {
         journal: &Journal,
     ) -> Result<Self, Error> {
         let user = server_user()?;
-        let folder = ScratchFolder::create(named, parent, user, journal).map_err(of_journal)?;
-        let data = folder.give_data().map_err(of_journal)?;
+        let folder = ScratchFolder::create(named, parent, user, journal)?;
+        let data = folder.give_data()?;
         Ok(Cluster {
             kind: named.0,
             installation,
@@ -73,9 +73,7 @@ impl server::Cluster for Cluster {
 pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
     ServerUser::first_of(&USERS).map_err(|names| {
         let message = format!("there is no user {} to run a server as", names.join(", "));
-        of_request(
-            message,
-            "create one of them, or run numalab as another user",
-        )
+        Error::new(ExitCode::Usage, message)
+            .advise("create one of them, or run numalab as another user")
     })
 }

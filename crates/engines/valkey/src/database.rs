@@ -8,7 +8,6 @@ use residency::instances::{ServerTarget, Target};
 use server::{Database, Error, WorkCounters};
 
 use crate::cluster::{Cluster, server_user};
-use crate::error::of_server;
 use crate::installation::{self, Installation};
 use crate::{settings, work};
 
@@ -53,7 +52,7 @@ impl Database for Valkey {
     }
 
     fn create(&self, folder: &Path, journal: &Journal) -> Result<Box<dyn server::Cluster>, Error> {
-        let program = self.find().map_err(of_server)?;
+        let program = self.find().map_err(Error::failed)?;
         let installation = Installation::of(program, server_user()?)?;
         let cluster = Cluster::create((self.kind, self.program), installation, folder, journal)?;
         Ok(Box::new(cluster))

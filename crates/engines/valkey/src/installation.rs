@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use observed::{Program, ServerUser, one_line};
 use server::{Error, Version};
 
-use crate::error::of_server;
-
 /// Folders of servers that may not be on the path of users.
 const FOLDERS: [&str; 4] = ["/usr/bin", "/usr/local/bin", "/usr/sbin", "/usr/local/sbin"];
 
@@ -55,7 +53,7 @@ fn said_version(program: &Path, user: Option<ServerUser>) -> Result<String, Erro
     let said = String::from_utf8_lossy(&output.stdout);
     parse(&said).ok_or_else(|| {
         let (program, said) = (program.display(), one_line(&output.stdout));
-        of_server(format!(
+        Error::failed(format!(
             "{program} --version: expected v=VERSION, found {said:?}"
         ))
     })

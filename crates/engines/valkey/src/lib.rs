@@ -7,7 +7,6 @@ mod client;
 mod cluster;
 mod cpu_lists;
 mod database;
-mod error;
 mod installation;
 mod keys;
 mod loaded;

@@ -100,11 +100,11 @@ impl Loaded for LoadedKeys {
         let before = self.counters()?;
         for _ in 0..STATEMENTS {
             if !session.statement(work_unit)? {
-                return Err(Error::Answer {
-                    what: "the values of the load",
-                    expected: "those that were written".to_owned(),
-                    found: "others".to_owned(),
-                });
+                return Err(Error::answer(
+                    "the values of the load",
+                    "those that were written",
+                    "others",
+                ));
             }
         }
         let after = self.counters()?;

@@ -17,11 +17,11 @@ pub(crate) fn of_server(root: &Root, server: u32) -> Result<CacheMemory, Error> 
     let mut mappings: Vec<Mapping> = mappings.into_iter().filter(may_have_values).collect();
     mappings.sort_by_key(|mapping| std::cmp::Reverse(mapping.bytes()));
     if mappings.is_empty() {
-        return Err(Error::Answer {
-            what: "the maps of the server",
-            expected: "private memory of a megabyte or more".to_owned(),
-            found: "none".to_owned(),
-        });
+        return Err(Error::answer(
+            "the maps of the server",
+            "private memory of a megabyte or more",
+            "none",
+        ));
     }
     let range = |mapping: Mapping| CacheRange {
         offset: mapping.offset,

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use linux::own_program::OwnProgram;
 use model::ServerKind;
+use model::exit::ExitCode;
 use observed::ServerUser;
 use server::{
     Error, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, settings_beside,
 };
 
 use crate::client::Client;
-use crate::error::of_request;
 use crate::loaded::LoadedKeys;
 
 /// Timeout for a server to accept a connection; generous, since emulated machines are slow.
@@ -60,11 +60,11 @@ impl ScratchServer {
         let name = kind.name();
         if plan.huge_pages {
             let message = format!("{name} has no memory in a pool of huge pages");
-            return Err(of_request(message, "leave page-size out"));
+            return Err(Error::new(ExitCode::Usage, message).advise("leave page-size out"));
         }
         if plan.placed.prewarm_cpus.is_some() {
             let message = format!("one thread of {name} touches all memory first");
-            return Err(of_request(message, "leave prewarm-cpus out"));
+            return Err(Error::new(ExitCode::Usage, message).advise("leave prewarm-cpus out"));
         }
         let process = ServerProcess::start(
             kind,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use linux::{Root, proc_stat, proc_status};
+use model::exit::ExitCode;
 use model::{ServerKind, ServerSettings};
 use observed::{Address, HeldAddress};
 use residency::instances::ServerTarget;
@@ -10,7 +11,6 @@ use server::Error;
 
 use crate::address::address_of;
 use crate::client::Client;
-use crate::error::{not_permitted, of_server};
 
 /// What is asked for: patterns, because Redis and Valkey write some names with `_` and others with
 /// `-`, and a server before 6.0 has none of these lists.
@@ -55,9 +55,9 @@ pub(crate) fn asked<T: Send>(
 ) -> Result<T, Error> {
     let root = Root::live();
     let title = proc_stat::title(&root, pid);
-    let title = title.map_err(|error| of_server(error.to_string()))?;
+    let title = title.map_err(|error| Error::failed(error.to_string()))?;
     let address = address_of(&title, &target.place).ok_or_else(|| {
-        of_server(format!(
+        Error::failed(format!(
             "the title of process {pid} names no address: {title}"
         ))
     })?;
@@ -90,7 +90,8 @@ fn values(mut client: Client) -> Result<BTreeMap<String, String>, Error> {
 pub(crate) fn refused(error: Error) -> Error {
     let said = error.to_string();
     match said.contains("NOAUTH") || said.contains("NOPERM") || said.contains("WRONGPASS") {
-        true => not_permitted(said, "set REDISCLI_AUTH to the password, as for redis-cli"),
+        true => Error::new(ExitCode::NotPermitted, said)
+            .advise("set REDISCLI_AUTH to the password, as for redis-cli"),
         false => error,
     }
 }
@@ -108,7 +109,7 @@ fn is_process(info: &str, pid: u32, address: &Address) -> Result<(), Error> {
         return Ok(());
     }
     let answers = answers.map_or("none".to_owned(), |id| id.to_string());
-    Err(of_server(format!(
+    Err(Error::failed(format!(
         "at {address}, process {answers} answers and not {pid}: is it in a container?"
     )))
 }

@@ -4,7 +4,6 @@
 use server::{CounterReading, Counters, Error};
 
 use crate::client::Client;
-use crate::error::of_server;
 
 /// The counter of keys that were found.
 const HITS: &str = "keyspace_hits";
@@ -27,7 +26,7 @@ pub(crate) fn count(text: &str, name: &str) -> Result<u64, Error> {
     let mut lines = text.lines();
     let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let count = found.and_then(|count| count.trim().parse::<u64>().ok());
-    count.ok_or_else(|| of_server(format!("INFO stats has no {name}")))
+    count.ok_or_else(|| Error::failed(format!("INFO stats has no {name}")))
 }
 
 fn parse(text: &str) -> Result<Counters, Error> {

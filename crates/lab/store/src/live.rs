@@ -8,7 +8,6 @@ use crate::document::{Document, LIVE, LIVE_2, MACHINE};
 use crate::error::damaged;
 use crate::load::read_status;
 use crate::record::{RunNumber, insert_row};
-use crate::schema::status_word;
 use crate::{Error, Store};
 
 impl Store {
@@ -54,7 +53,7 @@ fn insert_header(
             ("question", "".into()),
             ("definition", "".into()),
             ("started_at", (&run.started_at).into()),
-            ("status", status_word(run.status).into()),
+            ("status", run.status.name().into()),
             ("seed", run.seed().to_string().into()),
             ("metric", "".into()),
             ("baseline", "".into()),
@@ -93,7 +92,7 @@ fn write_measured(
     transaction.execute(
         "UPDATE runs SET status = $1, window_s = $2 WHERE number = $3",
         &[
-            status_word(run.status).into(),
+            run.status.name().into(),
             run.window_s().into(),
             number.0.into(),
         ],

@@ -7,7 +7,6 @@ use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
 use crate::error::damaged;
 use crate::place::Place;
 use crate::record::RunNumber;
-use crate::schema::{status_of, status_word};
 use crate::{Error, Store};
 
 impl Store {
@@ -41,7 +40,7 @@ impl Store {
                 AND EXISTS (SELECT 1 FROM trials WHERE run = runs.number)
                 GROUP BY experiment
             ) ORDER BY number DESC";
-        let unfinished = status_word(RunStatus::Unfinished);
+        let unfinished = RunStatus::Unfinished.name();
         self.read(|transaction| {
             let mut runs = headers(transaction, RULE, &[unfinished.into()])?;
             for run in &mut runs {
@@ -246,7 +245,8 @@ fn read_skipped(transaction: &Transaction<'_>, run: RunNumber) -> Result<Vec<Ski
 }
 
 pub(crate) fn read_status(place: &Place, word: &str) -> Result<RunStatus, Error> {
-    status_of(word).ok_or_else(|| damaged(place, format!("expected a status, found {word:?}")))
+    RunStatus::of_name(word)
+        .ok_or_else(|| damaged(place, format!("expected a status, found {word:?}")))
 }
 
 fn read_metric(place: &Place, name: &str) -> Result<Metric, Error> {

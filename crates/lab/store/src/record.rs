@@ -4,7 +4,7 @@ use model::{Calibration, Case, Run, RunStatus, Trial};
 
 use crate::database::{Transaction, Value, new_uid};
 use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
-use crate::schema::{outcome_words, status_word};
+use crate::schema::outcome_words;
 use crate::{Error, Store};
 
 /// The row id of a stored run.
@@ -40,7 +40,7 @@ impl Store {
                     ("question", (&run.question).into()),
                     ("definition", (&run.definition).into()),
                     ("started_at", (&run.started_at).into()),
-                    ("status", status_word(run.status).into()),
+                    ("status", run.status.name().into()),
                     ("seed", (&seed).into()),
                     ("metric", run.metric.name().into()),
                     ("baseline", (&run.baseline).into()),
@@ -97,7 +97,7 @@ impl Store {
     pub(crate) fn set_status(&mut self, run: RunNumber, status: RunStatus) -> Result<(), Error> {
         self.update(
             "UPDATE runs SET status = $1 WHERE number = $2",
-            status_word(status),
+            status.name(),
             run,
         )
     }

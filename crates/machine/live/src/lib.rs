@@ -2,13 +2,11 @@
 //! cheaply as the kernel allows ([`model::Snapshot`]); rates and a forecast from several of them.
 #![forbid(unsafe_code)]
 
-mod attention;
 mod change;
 mod control_groups;
 mod error;
 mod events;
 mod forecast;
-mod full_nodes;
 mod growth;
 mod held;
 mod history;
@@ -18,6 +16,7 @@ mod looks;
 mod lowest;
 mod machine_files;
 mod minute;
+mod nearly_full;
 mod node_files;
 mod notice;
 mod opened;
@@ -27,7 +26,6 @@ mod resource;
 mod sampler;
 mod users;
 
-pub use attention::Attention;
 pub use change::{Change, HugePagesChange, NodeChange, ProcessChange};
 pub use error::Error;
 pub use events::Events;
@@ -37,6 +35,8 @@ pub use history::History;
 pub use levels::Growths;
 pub use lowest::Lowest;
 pub use minute::{Minute, NodeMinute, Points};
+pub use nearly_full::{NearlyFull, NodeMemory, Room};
 pub use notice::{NOTICES, Notice, Notices};
+pub use opened::Attention;
 pub use resource::{Resource, available};
 pub use sampler::{Sampler, Scope};

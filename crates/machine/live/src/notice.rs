@@ -1,11 +1,12 @@
-//! What is wrong at the moment, by snapshots alone. Their ids are none of findings
-//! (docs/findings.md): they are judged by other figures.
+//! What is wrong at the moment, by snapshots alone. What findings (docs/findings.md) say, too, has
+//! the rule and the id of theirs; the others are judged by rates, which only snapshots have.
 
 use std::collections::BTreeMap;
 
-use model::ByteSize;
+use model::{ByteSize, Snapshot};
 
-use crate::{Change, History, full_nodes};
+use crate::forecast::{hits, hits_text};
+use crate::{Change, History, NearlyFull, NodeMemory};
 
 /// Pages per second of 4 KiB that missed their node: 40 MB/s.
 const MISSES_PER_S: f64 = 10_000.0;
@@ -19,8 +20,8 @@ const MEMORY_PRESSURE: f64 = 0.10;
 /// The ids of all notices and what they mean.
 pub const NOTICES: [(&str, &str); 5] = [
     (
-        "node-full",
-        "one node is nearly out of memory while another has plenty",
+        "node-nearly-full",
+        "one node is nearly out of free memory while another node or its huge pages have plenty",
     ),
     (
         "huge-pages-exhausted",
@@ -73,7 +74,7 @@ impl Notices {
 fn found(history: &History) -> Vec<(&'static str, String)> {
     let change = history.change().unwrap_or_default();
     let sentences = [
-        history.latest().and_then(full_nodes::sentence),
+        history.latest().and_then(nearly_full),
         huge_pages(history),
         misses(&change),
         migrations(&change),
@@ -83,6 +84,18 @@ fn found(history: &History) -> Vec<(&'static str, String)> {
     ids.zip(sentences)
         .filter_map(|(id, sentence)| Some((id, sentence?)))
         .collect()
+}
+
+/// The sentence on a node that is nearly full, and the databases that it hits.
+fn nearly_full(latest: &Snapshot) -> Option<String> {
+    let nodes: Vec<NodeMemory<'_>> = latest.nodes.iter().filter_map(NodeMemory::of).collect();
+    let full = NearlyFull::first(&nodes)?;
+    // Where there is file cache, the kernel gives it up for what is bound to the node.
+    let hits = match full.node.much_cache() {
+        None => hits(latest, full.node.node),
+        Some(_) => Vec::new(),
+    };
+    Some(full.sentence() + &hits_text(&hits, "hits"))
 }
 
 fn huge_pages(history: &History) -> Option<String> {
@@ -124,7 +137,7 @@ fn pressure(history: &History) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{NodeHugePages, NodeSnapshot, Snapshot};
+    use model::{InstanceSnapshot, MemorySnapshot, NodeHugePages, NodeId, NodeSnapshot};
 
     fn snapshot(uptime_s: f64, free: u64) -> Snapshot {
         let pool = NodeHugePages {
@@ -157,6 +170,37 @@ mod tests {
         assert_eq!(since(3.0, 0), Some(("huge-pages-exhausted", 2.0)));
         assert_eq!(since(4.0, 3), None);
         assert_eq!(since(5.0, 0), Some(("huge-pages-exhausted", 5.0)));
+    }
+
+    #[test]
+    fn a_node_that_is_nearly_full_hits_the_databases_there() {
+        let node = |(id, free): (u32, u64)| NodeSnapshot {
+            id: NodeId(id),
+            memory_bytes: Some(100 << 30),
+            free_bytes: Some(free << 30),
+            page_cache_bytes: Some(0),
+            ..NodeSnapshot::default()
+        };
+        let memory = MemorySnapshot {
+            bytes_by_node: [(NodeId(1), 30 << 30), (NodeId(0), 1 << 30)].into(),
+            complete: true,
+            ..MemorySnapshot::default()
+        };
+        let mut latest = Snapshot {
+            nodes: [(0, 90), (1, 1)].map(node).into(),
+            instances: vec![InstanceSnapshot {
+                name: "postgres:/data".to_owned(),
+                pids: vec![7],
+                memory: Some(memory),
+            }],
+            ..Snapshot::default()
+        };
+        let full = "node 1 has 1 GiB free of 100 GiB, node 0 has 90 GiB free";
+        let hit = "; hits postgres:/data (most of its memory is there)";
+        assert_eq!(nearly_full(&latest).unwrap(), format!("{full}{hit}"));
+        latest.nodes[1].page_cache_bytes = Some(60 << 30);
+        let cached = format!("{full}; 60 GiB of node 1 are file cache");
+        assert_eq!(nearly_full(&latest).unwrap(), cached);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use linux::process_activity::ActivityReader;
 use linux::{Root, proc_stat};
 use model::{OpenedSnapshot, OpenedSubject, SegmentSnapshot, ThreadSnapshot};
+use std::collections::BTreeSet;
 
 use crate::looks::{Looked, by_name};
 
@@ -90,6 +91,16 @@ fn segments<'l>(looked: impl Iterator<Item = &'l Looked>) -> Option<(Vec<Segment
     let more = segments.len().saturating_sub(SEGMENTS_MAX);
     segments.truncate(SEGMENTS_MAX);
     Some((segments, more))
+}
+
+/// What a reader looks at: it comes first, and has more in the next snapshots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attention {
+    /// What is open: its threads and segments are read.
+    pub opened: Option<OpenedSubject>,
+    /// Processes on the screen: their titles are read again for each snapshot, and their memory is
+    /// looked at before that of others.
+    pub visible: BTreeSet<u32>,
 }
 
 #[cfg(test)]

@@ -6,6 +6,4 @@ pub(crate) mod doctor;
 pub(crate) mod memory;
 pub(crate) mod placement;
 pub(crate) mod run;
-pub(crate) mod seed;
-pub(crate) mod target;
 pub(crate) mod values;

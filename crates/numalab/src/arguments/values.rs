@@ -1,7 +1,10 @@
 //! Values of arguments: seconds, pairs of nodes, and files that the user names.
 
+use crate::failure::Failure;
 use experiment::memory::CurvePairs;
+use linux::Root;
 use model::{ID_MAX, NodeId};
+use residency::instances::{Target, resolved};
 
 /// The longest duration that makes sense for a window or a run: a week.
 const SECONDS_MAX: f64 = 7.0 * 86_400.0;
@@ -55,6 +58,15 @@ pub(crate) fn curve_pairs(word: &str) -> Result<CurvePairs, String> {
             .and_then(|(from, to)| Some(CurvePairs::One(id(from)?, id(to)?)))
             .ok_or_else(|| "expected local, all, or two nodes as in 0:3".to_owned()),
     }
+}
+
+/// Fixed, so that two inspections of a segment sample the same pages: a difference between them
+/// means that pages have moved.
+pub(crate) const SAMPLE_SEED: u64 = 1;
+
+/// Reads a target; `postgres:PORT` and `postgres:VERSION/CLUSTER` become the data directory.
+pub(crate) fn target_of(root: &Root, text: &str) -> Result<Target, Failure> {
+    Ok(resolved(root, text.parse()?)?)
 }
 
 #[cfg(test)]

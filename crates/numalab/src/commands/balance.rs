@@ -6,9 +6,11 @@ use model::exit::ExitCode;
 use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, counted, shell_word};
 use relocation::{BalanceLimits, BalancePlan, BalanceSegment, Balanced, Claims, Course};
 use relocation::{MoveError, PartKind};
+use report::Fields;
 
-use crate::arguments::target;
 use crate::arguments::values;
+use crate::arguments::values::target_of;
+use crate::commands::relocate::{interrupted, target_ended};
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
@@ -46,7 +48,7 @@ pub(crate) struct BalanceArguments {
 /// Plans, lets the kernel at the memory, and shows what it did.
 pub(crate) fn run(arguments: &BalanceArguments) -> Result<(), Failure> {
     let root = Root::live();
-    let target = target::of(&root, &arguments.target)?;
+    let target = target_of(&root, &arguments.target)?;
     let topology = topology::read(&root)?;
     let survey = relocation::survey_shared(&root, &target, &topology, &arguments.segment)?;
     let locked = match arguments.dry_run {
@@ -61,7 +63,7 @@ pub(crate) fn run(arguments: &BalanceArguments) -> Result<(), Failure> {
         add_outcome(&mut report, balanced, arguments.keep);
     }
     match arguments.json {
-        true => output::json_of(&report::balance_document(&report), true)?,
+        true => output::json_of(&report.document(), true)?,
         false => output::data(&report::balance_text(&report, &output::text_options()))?,
     }
     conclusion(&report)
@@ -157,15 +159,8 @@ fn add_outcome(report: &mut BalanceReport, balanced: Balanced, is_kept: bool) {
 fn conclusion(report: &BalanceReport) -> Result<(), Failure> {
     let target = &report.target;
     match report.end {
-        BalanceEnd::Interrupted => {
-            let message = "interrupted; the memory moved so far stays there (`numalab undo` moves \
-                           it back)";
-            Err(Failure::new(ExitCode::Interrupted, message))
-        }
-        BalanceEnd::TargetEnded => {
-            let message = format!("all processes of {target} have ended");
-            Err(Failure::new(ExitCode::WorkloadFailed, message))
-        }
+        BalanceEnd::Interrupted => Err(interrupted()),
+        BalanceEnd::TargetEnded => Err(target_ended(target)),
         BalanceEnd::NoFaults => {
             let message = "the kernel took no sample of who uses the memory, and moved nothing";
             let advice = format!(

@@ -33,11 +33,8 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     let prepared = memory_plans::prepare(&context, memory, Size::ByCache)?;
     let plans = plans(arguments, &context.host, &prepared, kernel)?;
     if memory.dry_run {
-        let plan = memory_plans::document(&prepared, &context.host.topology, &plans);
-        return match arguments.json {
-            true => output::json(&report::bandwidth_plan_document(&plan)),
-            false => output::data(&report::memory_plan_text(&plan, &output::text_options())),
-        };
+        let format = arguments.json.then_some("numalab.bandwidth-plan/1");
+        return memory_plans::show(format, &prepared, &context.host.topology, &plans);
     }
     let runs = memory_plans::execute(memory, &context, &prepared, plans)?;
     let result = result(&runs)?;

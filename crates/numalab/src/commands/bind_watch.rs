@@ -10,6 +10,7 @@ use linux::{Root, proc_status};
 use model::exit::ExitCode;
 use model::{BindAsked, BindReport, Finding, Topology};
 use placement::bind::{InForce, Look, Machine, Order, Saved, contradictions};
+use report::Fields;
 use residency::instances::{self, Target};
 
 use super::bind_scope::Scope;
@@ -240,7 +241,7 @@ impl<'a> Looker<'a> {
         }
         let text = match self.watch.arguments.json {
             false => report::bind_text(&self.report),
-            true => output::json_text(&report::bind_document(&self.report))?,
+            true => output::json_text(&self.report.document())?,
         };
         self.write(&text)
     }

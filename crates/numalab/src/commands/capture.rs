@@ -13,7 +13,7 @@ use model::{ByteSize, counted};
 use residency::InspectError;
 use residency::instances::{self, Member, Target};
 
-use crate::arguments::target;
+use crate::arguments::values::target_of;
 use crate::capture::{Manifest, Packer};
 use crate::failure::Failure;
 use crate::output;
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
         return output::data(SCRIPT);
     };
     let root = Root::live();
-    let named = |text| target::of(&root, text);
+    let named = |text| target_of(&root, text);
     let target = arguments.target.as_deref().map(named).transpose()?;
     let members = match &target {
         Some(target) => instances::find(&root, target)?,

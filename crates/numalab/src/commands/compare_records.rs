@@ -2,6 +2,7 @@
 
 use model::LiveRun;
 use model::exit::ExitCode;
+use report::Fields;
 use store::Store;
 
 use crate::failure::Failure;
@@ -61,7 +62,7 @@ pub(crate) fn run(
     let found = report::compare_records(first, second)
         .map_err(|reason| Failure::new(ExitCode::Usage, format!("cannot compare: {reason}")))?;
     match is_json {
-        true => output::json(&report::record_comparison_document(&found))?,
+        true => output::json(&found.document())?,
         false => {
             let options = output::text_options();
             output::data(&report::record_comparison_text(&found, names, &options))?;

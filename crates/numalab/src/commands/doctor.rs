@@ -11,12 +11,13 @@ use model::{CpuSet, Diagnosis, Finding, Residency, Severity, Topology};
 use pasted::Paste;
 use placement::{TargetPlacement, thread_cpus};
 use postgresql::Places;
+use report::Fields;
 use residency::instances::{self, ServerTarget, Target, server_process};
 use residency::{self, Options};
 
 use crate::arguments::doctor::{DoctorArguments, FailOn};
-use crate::arguments::seed::SAMPLE_SEED;
-use crate::arguments::target;
+use crate::arguments::values::SAMPLE_SEED;
+use crate::arguments::values::target_of;
 use crate::capture::MachineRoot;
 use crate::commands::doctor_keep::keep;
 use crate::commands::relocate::{self, MoveArguments};
@@ -49,9 +50,13 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
     if arguments.json {
         let target = arguments.target.as_deref();
-        let document = report::doctor_document(target, &diagnosis, threads);
+        let answer = report::DoctorAnswer {
+            target,
+            diagnosis: &diagnosis,
+            threads,
+        };
         let is_of_here = arguments.root.is_none() && arguments.from.is_empty();
-        output::json_of(&document, is_of_here)?;
+        output::json_of(&answer.document(), is_of_here)?;
     } else {
         let options = output::text_options();
         output::data(&report::doctor_text(
@@ -89,7 +94,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
 fn look(arguments: &DoctorArguments) -> Result<(DoctorInput, Diagnosis), Failure> {
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let named = |text| target::of(root, text);
+    let named = |text| target_of(root, text);
     let target = arguments.target.as_deref().map(named).transpose()?;
     let topology = match root.is_live() {
         true => machine::live_topology()?,
@@ -248,7 +253,7 @@ fn apply(
 /// Binds every thread of the target, through the journal.
 fn bind(target: &str, cpus: &CpuSet) -> Result<(), Failure> {
     let root = Root::live();
-    let named = target::of(&root, target)?;
+    let named = target_of(&root, target)?;
     let members = instances::find(&root, &named)?;
     let processes: Vec<_> = members.into_iter().map(|it| it.stat).collect();
     let journal = StateFolder::from_environment()?.journal();

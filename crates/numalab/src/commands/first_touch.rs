@@ -13,12 +13,12 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{FirstTouch, RelationResidency, TouchedRelation};
 use postgresql::RelationsOrder;
-use report::TextOptions;
+use report::{Fields, TextOptions};
 use residency::instances::Target;
 
 use super::started_program::{Companion, Follower, end_unstarted, json_has_a_file};
-use crate::arguments::target;
 use crate::arguments::values::seconds;
+use crate::arguments::values::target_of;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
@@ -89,7 +89,7 @@ fn at_target(
     target: &str,
     mut output: Output,
 ) -> Result<(), Failure> {
-    let parsed = target::of(root, target)?;
+    let parsed = target_of(root, target)?;
     let order = relations_order(arguments, Some(&parsed))?;
     let topology = topology::read(root)?;
     let cancel = interrupt::cancel_on_signals()?;
@@ -308,7 +308,7 @@ impl Output {
     fn write(&mut self, touch: &FirstTouch) -> Result<(), Failure> {
         let is_plain = self.file.is_some() || self.is_beside_program;
         let text = match (self.is_json, is_plain) {
-            (true, _) => output::json_text_of(&report::first_touch_document(touch), true)?,
+            (true, _) => output::json_text_of(&touch.document(), true)?,
             (false, true) => report::first_touch_text(touch, &TextOptions::default()),
             (false, false) => report::first_touch_text(touch, &output::text_options()),
         };

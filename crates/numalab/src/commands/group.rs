@@ -6,6 +6,7 @@ use model::exit::ExitCode;
 use model::{GroupMember, GroupState, NodeSet, Topology, counted};
 use placement::bind::{Machine, MemoryRequest, Order, Request};
 use placement::groups::{self, Group, Set};
+use report::Fields;
 use residency::instances::{self, Target};
 use residency::{self, Options};
 
@@ -13,7 +14,7 @@ use crate::arguments::placement::{
     GroupArguments, GroupCommand, GroupCreateArguments, GroupListArguments, GroupPlacement,
     GroupSetArguments,
 };
-use crate::arguments::target;
+use crate::arguments::values::target_of;
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::output;
@@ -85,7 +86,7 @@ fn set(root: &Root, journal: &Journal, arguments: &GroupSetArguments) -> Result<
 fn add(root: &Root, journal: &Journal, name: &str, processes: &[String]) -> Result<(), Failure> {
     let mut members = Vec::new();
     for text in processes {
-        let target = target::of(root, text)?;
+        let target = target_of(root, text)?;
         members.extend(instances::find(root, &target)?);
     }
     let count = groups::add(root, journal, name, &members)?;
@@ -138,7 +139,7 @@ fn show(root: &Root, groups: &[Group], json: bool) -> Result<(), Failure> {
         .map(|group| state(root, topology.as_ref(), group.clone()))
         .collect();
     match json {
-        true => output::json(&report::groups_document(&states)),
+        true => output::json(&report::Groups { groups: &states }.document()),
         false => output::data(&report::groups_text(&states)),
     }
 }

@@ -7,14 +7,15 @@ use linux::{Root, proc_maps};
 use model::exit::ExitCode;
 use model::{Relations, Residency};
 use postgresql::{Places, RelationsOrder};
+use report::Fields;
 use residency::instances::{
     InstanceError, Server, ServerTarget, Target, TargetError, server_process,
 };
 use residency::{self, InspectError, Options};
 
 use crate::arguments::commands::InspectArguments;
-use crate::arguments::seed::SAMPLE_SEED;
-use crate::arguments::target;
+use crate::arguments::values::SAMPLE_SEED;
+use crate::arguments::values::target_of;
 use crate::capture::MachineRoot;
 use crate::databases::table::databases;
 use crate::failure::Failure;
@@ -24,7 +25,7 @@ use crate::output;
 pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let target = target::of(root, &arguments.target)?;
+    let target = target_of(root, &arguments.target)?;
     let topology = topology::read(root)?;
     let options = Options {
         only_numa_maps: arguments.numa_maps,
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         residency.relations = Some(relations(root, &server, arguments, &residency)?);
     }
     if arguments.json {
-        return output::json_of(&report::residency_document(&residency), root.is_live());
+        return output::json_of(&residency.document(), root.is_live());
     }
     output::data(&report::residency_text(&residency, &output::text_options()))
 }

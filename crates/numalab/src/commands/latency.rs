@@ -57,11 +57,8 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     let mut prepared = memory_plans::prepare(&context, memory, size)?;
     let plans = plans(arguments, &context.host, &mut prepared)?;
     if memory.dry_run {
-        let plan = memory_plans::document(&prepared, &context.host.topology, &plans);
-        return match arguments.json {
-            true => output::json(&report::latency_plan_document(&plan)),
-            false => output::data(&report::memory_plan_text(&plan, &output::text_options())),
-        };
+        let format = arguments.json.then_some("numalab.latency-plan/1");
+        return memory_plans::show(format, &prepared, &context.host.topology, &plans);
     }
     let runs = memory_plans::execute(memory, &context, &prepared, plans)?;
     show(arguments, &memory::latency_result(&runs))?;

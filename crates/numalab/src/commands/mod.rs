@@ -27,7 +27,6 @@ pub(crate) mod internal;
 pub(crate) mod latency;
 pub(crate) mod list;
 pub(crate) mod metrics;
-mod not_taken_back;
 pub(crate) mod pages;
 pub(crate) mod predict;
 mod predict_dose;

@@ -9,9 +9,10 @@ use linux::proc_stat;
 use model::Topology;
 use model::exit::ExitCode;
 use placement::TargetPlacement;
+use report::Fields;
 use residency::Options;
 
-use crate::arguments::target;
+use crate::arguments::values::target_of;
 use crate::capture::MachineRoot;
 use crate::commands::predict_dose::{self, DoseArguments};
 use crate::failure::Failure;
@@ -49,7 +50,7 @@ pub(crate) struct PredictArguments {
 pub(crate) fn run(arguments: &PredictArguments) -> Result<(), Failure> {
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let target = target::of(root, &arguments.target)?;
+    let target = target_of(root, &arguments.target)?;
     let topology = match root.is_live() {
         true => machine::live_topology()?,
         false => topology::read(root)?,
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<(), Failure> {
         prediction.notes.push(note.to_owned());
     }
     match arguments.json {
-        true => output::json(&report::predict_document(&prediction)),
+        true => output::json(&prediction.document()),
         false => output::data(&report::predict_text(&prediction, &output::text_options())),
     }
 }

@@ -11,6 +11,7 @@ use model::{
     TryEnd, TryReport, TryVerdict, counted,
 };
 use placement::{Destination, Dose};
+use report::Fields;
 use residency::Options;
 use residency::instances::Target;
 use stats::DoseResponse;
@@ -18,7 +19,7 @@ use switchback::{Asked, Given, Live, Scene, Tried, Watched};
 
 use crate::arguments::values;
 use crate::changes::KINDS;
-use crate::commands::not_taken_back::{not_taken_back, with_what_is_left};
+use crate::commands::try_placement::{not_taken_back, with_what_is_left};
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
@@ -143,7 +144,7 @@ pub(crate) fn run(
         report.notes.push(note.to_owned());
     }
     match is_json {
-        true => output::json(&report::dose_document(&report))?,
+        true => output::json(&report.document())?,
         false => output::data(&report::dose_text(&report, &output::text_options()))?,
     }
     ended.and_then(|()| conclusion(&report))

@@ -8,8 +8,8 @@ use residency::instances::Target;
 use store::Store;
 use switchback::{Beside, Live, Scene, Tried, Watched};
 
-use crate::arguments::target;
 use crate::arguments::values;
+use crate::arguments::values::target_of;
 use crate::changes::KINDS;
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
@@ -75,7 +75,7 @@ fn label(text: &str) -> Result<String, String> {
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     check_label(arguments)?;
     let root = Root::live();
-    let target = target::of(&root, &arguments.target)?;
+    let target = target_of(&root, &arguments.target)?;
     let topology = machine::live_topology()?;
     let counted = counted(&root, &target, &arguments.metric)?;
     let mut report = begun(arguments, &root, &target, &topology);

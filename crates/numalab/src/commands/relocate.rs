@@ -8,11 +8,12 @@ use model::exit::ExitCode;
 use model::{MoveReport, MoveStatus, Topology};
 use placement::Destination;
 use relocation::{Choice, Claims, MoveError, Moved, NoBalancing, Pace, Plan, Survey};
+use report::Fields;
 use residency::Options;
 use residency::instances::Target;
 
-use crate::arguments::seed::SAMPLE_SEED;
-use crate::arguments::target;
+use crate::arguments::values::SAMPLE_SEED;
+use crate::arguments::values::target_of;
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
@@ -92,7 +93,7 @@ const SAMPLED_BYTES_MIN: u64 = 8 << 30;
 /// Plans the move, carries it out, and verifies where the memory is.
 pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let root = Root::live();
-    let target = target::of(&root, &arguments.target)?;
+    let target = target_of(&root, &arguments.target)?;
     let topology = topology::read_nodes(&root)?;
     if let Some(lacking) = arguments.to.lacking(&topology) {
         let advice = "`--to spread=0:2,1:1` moves existing pages in such proportions on any kernel";
@@ -211,24 +212,29 @@ fn has_ended(root: &Root, target: &Target) -> bool {
 
 fn show(arguments: &MoveArguments, report: &move_report::Building) -> Result<(), Failure> {
     if arguments.json {
-        return output::json_of(&report::move_document(&report.report), true);
+        return output::json_of(&report.report.document(), true);
     }
     let options = output::text_options();
     output::data(&report::move_text(&report.report, &options))
 }
 
+/// Of memory that was being moved, or balanced.
+pub(crate) fn interrupted() -> Failure {
+    let message = "interrupted; the memory moved so far stays there (`numalab undo` moves it back)";
+    Failure::new(ExitCode::Interrupted, message)
+}
+
+/// Of a target whose memory was being moved, or balanced.
+pub(crate) fn target_ended(target: &str) -> Failure {
+    let message = format!("all processes of {target} have ended");
+    Failure::new(ExitCode::WorkloadFailed, message)
+}
+
 fn conclusion(report: &MoveReport) -> Result<(), Failure> {
     match report.status {
         MoveStatus::Planned | MoveStatus::Complete => {}
-        MoveStatus::Interrupted => {
-            let message = "interrupted; the memory moved so far stays there (`numalab undo` moves \
-                           it back)";
-            return Err(Failure::new(ExitCode::Interrupted, message));
-        }
-        MoveStatus::TargetEnded => {
-            let message = format!("all processes of {} have ended", report.target);
-            return Err(Failure::new(ExitCode::WorkloadFailed, message));
-        }
+        MoveStatus::Interrupted => return Err(interrupted()),
+        MoveStatus::TargetEnded => return Err(target_ended(&report.target)),
     }
     let is_off = |error: &f64| *error > SHARE_ERROR_MAX;
     let shared = report.parts.iter().filter(|part| part.shared);

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use model::Topology;
 use model::exit::ExitCode;
-use report::TextOptions;
+use report::{Fields, TextOptions};
 
 use crate::arguments::commands::TopologyArguments;
 use crate::capture::{MachineRoot, WHAT_ROOT_TAKES};
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Resul
         })?;
     }
     Ok(if arguments.json {
-        let document = report::topology_document(&topology);
+        let document = topology.document();
         output::json_text_of(&document, arguments.root.is_none()).map_err(Error::Document)?
     } else if arguments.cpus {
         report::topology_cpus_text(&topology, options)

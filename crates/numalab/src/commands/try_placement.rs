@@ -5,12 +5,11 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{JudgedBy, LiveMeasured, RunStatus, TriedPlacement, TryEnd, TryReport};
 use residency::instances::{self, Target};
-use switchback::{Asked, Error, Live, Scene, Tried, Watched};
+use switchback::{Asked, Error, Halt, Live, Scene, Tried, Watched};
 
-use crate::arguments::target;
 use crate::arguments::values;
+use crate::arguments::values::target_of;
 use crate::changes::KINDS;
-use crate::commands::not_taken_back::{not_taken_back, with_what_is_left};
 use crate::failure::Failure;
 use crate::files::state_folder::StateFolder;
 use crate::interrupt;
@@ -90,7 +89,7 @@ pub(crate) enum By {
 /// Tries the placements, takes everything back, and shows what they gave.
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let root = Root::live();
-    let target = target::of(&root, &arguments.target)?;
+    let target = target_of(&root, &arguments.target)?;
     let topology = machine::live_topology()?;
     let mut report = planned(arguments);
     if arguments.dry_run {
@@ -273,5 +272,28 @@ impl From<Error> for Failure {
                 .advise("or name another counter: --metric command:PROGRAM, --metric file:PATH"),
             Error::NoLoad(text) => fail(ExitCode::WorkloadFailed, text),
         }
+    }
+}
+
+/// What could not be taken back, or kept, at the end.
+pub(crate) fn not_taken_back(halt: Halt) -> Failure {
+    let failure = match halt {
+        Halt::Failed(error) => error.into(),
+        Halt::End(_, because) => Failure::new(ExitCode::PlacementNotHonoured, because),
+    };
+    failure.advise(
+        "`numalab undo --list` shows what is still in force, `numalab undo` takes it back, with \
+         --force also what another process has changed since",
+    )
+}
+
+/// What failed first, and what of it could not be taken back.
+pub(crate) fn with_what_is_left(failure: Failure, ended: Result<(), Failure>) -> Failure {
+    match ended {
+        Ok(()) => failure,
+        Err(left) => Failure {
+            message: format!("{}; then: {}", failure.message, left.message),
+            ..left
+        },
     }
 }

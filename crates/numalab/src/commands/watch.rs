@@ -8,7 +8,7 @@ use live::{Sampler, Scope};
 use model::exit::ExitCode;
 use residency::instances::Target;
 
-use crate::arguments::target;
+use crate::arguments::values::target_of;
 use crate::databases::looks::DatabaseLooks;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<(), Failure> {
             (None, false, false) => replay::on_screen(file),
         };
     }
-    let named = |text| target::of(&Root::live(), text);
+    let named = |text| target_of(&Root::live(), text);
     let target = arguments.target.as_deref().map(named).transpose()?;
     let scope = target.clone().map_or(Scope::Machine, Scope::Target);
     linux::process::raise_open_files();

@@ -7,7 +7,7 @@ use experiment::Plan;
 use experiment::memory::{self, MemoryPlaces, StepCosts};
 use linux::Root;
 use model::{ByteSize, PageKind, Run, Topology, WorkingSet};
-use report::{MemoryPlan, PlanCosts, PlannedRun};
+use report::{Document, MemoryPlan, PlanCosts, PlannedRun};
 
 use crate::arguments::memory::MemoryArguments;
 use crate::failure::Failure;
@@ -15,6 +15,7 @@ use crate::measuring::context::Context;
 use crate::measuring::execution::Execution;
 use crate::measuring::fitness::{self, Fit, Needs};
 use crate::measuring::memory_runs::{self, Rounds};
+use crate::output;
 
 /// What was found out before planning.
 pub(crate) struct Prepared {
@@ -110,12 +111,24 @@ pub(crate) fn execute(
     Ok(runs)
 }
 
-/// Returns the document of these plans.
-pub(crate) fn document(
+/// Prints what would be measured, as a document of this format or as text.
+pub(crate) fn show(
+    format: Option<&'static str>,
     prepared: &Prepared,
     topology: &Topology,
     plans: &[(Plan, Rounds)],
-) -> MemoryPlan {
+) -> Result<(), Failure> {
+    let plan = document(prepared, topology, plans);
+    match format {
+        Some(format) => output::json(&Document {
+            format,
+            fields: &plan,
+        }),
+        None => output::data(&report::memory_plan_text(&plan, &output::text_options())),
+    }
+}
+
+fn document(prepared: &Prepared, topology: &Topology, plans: &[(Plan, Rounds)]) -> MemoryPlan {
     let (places, costs) = (&prepared.places, prepared.costs);
     let run = |(plan, rounds): &(Plan, Rounds)| planned(plan, *rounds, &costs, topology);
     let runs: Vec<PlannedRun> = plans.iter().map(run).collect();

@@ -10,7 +10,7 @@ use postgresql::Places;
 use residency::instances::{Target, server_process};
 use residency::{Options, inspect};
 
-use crate::arguments::seed::SAMPLE_SEED;
+use crate::arguments::values::SAMPLE_SEED;
 use crate::databases::table::databases;
 
 /// Looks at a target. What may not be read is a gap, and no reason not to record the load.

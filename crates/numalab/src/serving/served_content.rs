@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Run, RunHeader};
-use report::{RecordComparison, RunView, TextOptions};
+use report::{Fields, RecordComparison, RunView, TextOptions};
 use serde::Serialize;
 use serde_json::json;
 use serve::{Content, Exporter, Look, Problem, RUNS_MAX, RunFigures, RunPage};
@@ -160,7 +160,7 @@ impl Content for ServedContent {
 
     fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem> {
         if let Some(found) = self.records(first, second)? {
-            return json_text(&report::record_comparison_document(&found));
+            return json_text(&found.document());
         }
         let (first, second) = (self.load(first)?, self.load(second)?);
         let found = verdict::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;

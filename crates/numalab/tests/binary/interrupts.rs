@@ -28,16 +28,7 @@ fn trials_of(run: &Value) -> usize {
 fn interrupt_after_two_trials(signal: Signal) {
     let laboratory = Laboratory::new();
     let path = long_experiment(&laboratory);
-    let words = [
-        "run",
-        &path,
-        "--json",
-        "--trials",
-        "1000",
-        "--seconds",
-        "0.4",
-    ];
-    let mut under_way = laboratory.start(&words);
+    let mut under_way = laboratory.start_endless(&path);
     under_way.until_trials_are_stored(2);
     under_way.until_there_are(2, Role::Session);
     under_way.signal_group(signal);

@@ -183,6 +183,13 @@ impl Laboratory {
         added
     }
 
+    /// Starts a run that only a signal ends.
+    pub(crate) fn start_endless(&self, experiment: &str) -> UnderWay<'_> {
+        let limits = "--json --trials 1000 --seconds 0.4".split(' ');
+        let words: Vec<&str> = ["run", experiment].into_iter().chain(limits).collect();
+        self.start(&words)
+    }
+
     /// Starts numalab as a shell does, in its own process group.
     pub(crate) fn start(&self, arguments: &[&str]) -> UnderWay<'_> {
         let number = self.coordinators.borrow().len();

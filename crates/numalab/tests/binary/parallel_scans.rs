@@ -60,16 +60,7 @@ fn a_worker_that_dies_fails_its_trial_and_gives_no_sum() {
     let laboratory = Laboratory::new();
     let experiment = ExperimentFile::new("one", DEFAULTS).case("one", "");
     let path = laboratory.file("deaths.toml", experiment.text());
-    let words = [
-        "run",
-        &path,
-        "--json",
-        "--trials",
-        "1000",
-        "--seconds",
-        "0.4",
-    ];
-    let mut under_way = laboratory.start(&words);
+    let mut under_way = laboratory.start_endless(&path);
     for (stored, later_ms) in [(1, 0), (3, 200)] {
         under_way.until_trials_are_stored(stored);
         under_way.kill_in_a_trial(Duration::from_millis(later_ms), |under_way| {

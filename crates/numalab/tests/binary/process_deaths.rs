@@ -24,16 +24,7 @@ fn reasons(
     victim: impl Fn(&mut crate::laboratory::UnderWay<'_>) -> u32,
 ) -> Vec<String> {
     let path = experiment(laboratory);
-    let words = [
-        "run",
-        &path,
-        "--json",
-        "--trials",
-        "1000",
-        "--seconds",
-        "0.4",
-    ];
-    let mut under_way = laboratory.start(&words);
+    let mut under_way = laboratory.start_endless(&path);
     for (stored, later_ms) in [(1, 0), (3, 150), (5, 300)] {
         under_way.until_trials_are_stored(stored);
         // A moment within the trial: warm-up and window take at least 700 ms.

@@ -1,7 +1,7 @@
 //! The columns: what each is called, its type, and what it holds of a trial.
 
 use jiff::Timestamp;
-use model::{Case, Outcome, Run, RunStatus, Trial};
+use model::{Case, Outcome, Run, Trial};
 
 /// A value of a row; `None` is null.
 pub(crate) enum Cell {
@@ -58,7 +58,7 @@ pub(crate) const COLUMNS: [Column; 16] = [
     column("started_at", TIME, |row| {
         Cell::Time(microseconds(&row.run.started_at))
     }),
-    column("status", TEXT, |row| text(status(row.run.status))),
+    column("status", TEXT, |row| text(row.run.status.name())),
     column("emulated", TRUTH, |row| {
         Cell::Truth(row.run.machine.as_ref().and_then(|it| it.emulated))
     }),
@@ -93,17 +93,6 @@ fn text(text: &str) -> Cell {
 fn microseconds(rfc_3339: &str) -> Option<i64> {
     let time: Timestamp = rfc_3339.parse().ok()?;
     Some(time.as_microsecond())
-}
-
-fn status(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Unfinished => "unfinished",
-        RunStatus::Settled => "settled",
-        RunStatus::Bounded => "bounded",
-        RunStatus::Interrupted => "interrupted",
-        RunStatus::Failed => "failed",
-        RunStatus::Imported => "imported",
-    }
 }
 
 /// Its name, and why.

@@ -1,9 +1,9 @@
 //! Ansible: a role that runs the steps on each host and leaves its figures as facts, with a
 //! playbook and an inventory.
 
+use crate::plan::Files;
 use crate::plan::Plan;
 use crate::script::script;
-use crate::written::Files;
 
 const PLAYBOOK: &str = "# Made by `numalab fleet plan`.
 - name: Measure every machine

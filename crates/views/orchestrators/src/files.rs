@@ -1,8 +1,8 @@
 //! The files of a plan, whatever the engine.
 
 use crate::engine::Engine;
+use crate::plan::Files;
 use crate::plan::Plan;
-use crate::written::Files;
 use crate::{ansible, kubernetes, slurm};
 
 /// The files of a plan. `image` is the container's, which Kubernetes alone needs.

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::hosts::first_label;
+use crate::plan::Files;
 use crate::plan::Plan;
 use crate::script::script;
 use crate::step::Step;
-use crate::written::Files;
 
 /// Who runs what needs no capability: nobody, as most distributions have it.
 const NOBODY: u32 = 65_534;

@@ -15,13 +15,11 @@ mod progress_text;
 mod script;
 mod slurm;
 mod step;
-mod written;
 
 pub use engine::Engine;
 pub use files::files;
 pub use hosts::{HOSTS_MAX, HostsError, host_list};
-pub use plan::{FORMAT, Plan, PlanError};
+pub use plan::{FORMAT, Files, Plan, PlanError};
 pub use progress::{HostProgress, HostState, PlanProgress, RunOfHost, StepProgress, progress};
 pub use progress_text::progress_text;
 pub use step::{Step, StepError};
-pub use written::Files;

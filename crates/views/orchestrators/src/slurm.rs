@@ -4,9 +4,9 @@
 //! held, each task is told its node, and then all are released: one job to watch and to cancel, and
 //! a task whose node is down waits for it.
 
+use crate::plan::Files;
 use crate::plan::Plan;
 use crate::script::script;
-use crate::written::Files;
 
 /// Slurm's default for the most tasks of an array is 1001, counted from 0 (slurm.conf(5),
 /// `MaxArraySize`).

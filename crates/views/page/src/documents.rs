@@ -1,7 +1,6 @@
 //! Pages of the JSON documents that commands write. Documents come from others: whatever they hold,
 //! there is a page or an error that names what is wrong.
 
-mod as_text;
 mod balance;
 mod bandwidth;
 mod doctor;
@@ -20,7 +19,7 @@ mod table;
 mod top;
 mod topology;
 
-pub(crate) use bandwidth::{BANDWIDTH_FORMAT, read_bandwidth};
+pub(crate) use bandwidth::read_bandwidth;
 pub use document_page::{document_page, documents_page};
 pub use error::Error;
 pub(crate) use frame::{Content, framed, framed_parts};

@@ -1,25 +1,13 @@
 //! Documents that are a format and the fields of one value. Those that are put together from
 //! several values have files of their own.
 
-use model::{BindReport, Diagnosis, GroupState, Residency, Threads, Topology};
+use model::{
+    BalanceReport, BindReport, Diagnosis, DoseReport, FirstTouch, FleetComparison, GroupState,
+    MoveReport, Prediction, Residency, Threads, Topology,
+};
 use serde::Serialize;
 
-use crate::memory::memory_plan::MemoryPlan;
-
-/// The name of the format of [`latency_plan_document`].
-const LATENCY_PLAN_FORMAT: &str = "numalab.latency-plan/1";
-/// The name of the format of [`bandwidth_plan_document`].
-const BANDWIDTH_PLAN_FORMAT: &str = "numalab.bandwidth-plan/1";
-/// The name of the format of [`bind_document`].
-const BIND_FORMAT: &str = "numalab.bind/1";
-/// The name of the format of [`doctor_document`].
-const DOCTOR_FORMAT: &str = "numalab.doctor/1";
-/// The name of the format of [`groups_document`].
-const GROUPS_FORMAT: &str = "numalab.groups/1";
-/// The name of the format of [`residency_document`].
-const RESIDENCY_FORMAT: &str = "numalab.residency/1";
-/// The name of the format of [`topology_document`].
-const TOPOLOGY_FORMAT: &str = "numalab.topology/1";
+use crate::records::comparison::RecordComparison;
 
 /// A document: its format, then its fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +17,20 @@ pub struct Document<T> {
     /// The fields.
     #[serde(flatten)]
     pub fields: T,
+}
+
+/// The fields of a document.
+pub trait Fields: Sized {
+    /// Name and version of its format.
+    const FORMAT: &'static str;
+
+    /// Returns the document.
+    fn document(&self) -> Document<&Self> {
+        Document {
+            format: Self::FORMAT,
+            fields: self,
+        }
+    }
 }
 
 /// The fields of a document of groups.
@@ -51,66 +53,25 @@ pub struct DoctorAnswer<'a> {
     pub threads: Option<&'a Threads>,
 }
 
-/// Returns the document of a report of `numalab bind`.
-pub fn bind_document(report: &BindReport) -> Document<&BindReport> {
-    Document {
-        format: BIND_FORMAT,
-        fields: report,
-    }
+macro_rules! formats {
+    ($($fields:ty: $format:literal,)+) => {
+        $(impl Fields for $fields {
+            const FORMAT: &'static str = $format;
+        })+
+    };
 }
 
-/// Returns the document of what `numalab latency` would measure.
-pub fn latency_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
-    Document {
-        format: LATENCY_PLAN_FORMAT,
-        fields: plan,
-    }
-}
-
-/// Returns the document of what `numalab bandwidth` would measure.
-pub fn bandwidth_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
-    Document {
-        format: BANDWIDTH_PLAN_FORMAT,
-        fields: plan,
-    }
-}
-
-/// Returns the document of a diagnosis.
-pub fn doctor_document<'a>(
-    target: Option<&'a str>,
-    diagnosis: &'a Diagnosis,
-    threads: Option<&'a Threads>,
-) -> Document<DoctorAnswer<'a>> {
-    Document {
-        format: DOCTOR_FORMAT,
-        fields: DoctorAnswer {
-            target,
-            diagnosis,
-            threads,
-        },
-    }
-}
-
-/// Returns the document of these groups.
-pub fn groups_document(groups: &[GroupState]) -> Document<Groups<'_>> {
-    Document {
-        format: GROUPS_FORMAT,
-        fields: Groups { groups },
-    }
-}
-
-/// Returns the document of a residency.
-pub fn residency_document(residency: &Residency) -> Document<&Residency> {
-    Document {
-        format: RESIDENCY_FORMAT,
-        fields: residency,
-    }
-}
-
-/// Returns the document of a machine.
-pub fn topology_document(topology: &Topology) -> Document<&Topology> {
-    Document {
-        format: TOPOLOGY_FORMAT,
-        fields: topology,
-    }
+formats! {
+    BalanceReport: "numalab.balance/1",
+    BindReport: "numalab.bind/1",
+    DoctorAnswer<'_>: "numalab.doctor/1",
+    DoseReport: "numalab.dose/1",
+    FirstTouch: "numalab.firsttouch/1",
+    FleetComparison: "numalab.fleet-comparison/1",
+    Groups<'_>: "numalab.groups/1",
+    MoveReport: "numalab.move/1",
+    Prediction: "numalab.predict/1",
+    RecordComparison: "numalab.record-comparison/1",
+    Residency: "numalab.residency/1",
+    Topology: "numalab.topology/1",
 }

@@ -1,5 +1,6 @@
 //! Figures as text: each with its unit, as short as a column needs. What is unknown is `?`.
 
+use jiff::Timestamp;
 use model::ByteSize;
 
 /// What stands for a figure that is not known.
@@ -97,37 +98,14 @@ pub(crate) fn span(seconds: f64) -> String {
     }
 }
 
-/// Seconds of a day.
-const DAY_S: i64 = 86_400;
-
-/// Returns a moment, in seconds since 1970-01-01 UTC, as `2026-11-23 03:30:12 UTC`.
+/// Returns a moment, in seconds since 1970-01-01 UTC, as `2026-11-23 03:30:12 UTC`; one that no
+/// calendar has is a damaged figure.
 pub(crate) fn moment(seconds: f64) -> String {
-    // Beyond these years the figure is damaged, not a moment.
-    if !(0.0..253_402_300_800.0).contains(&seconds) {
-        return "time unknown".to_owned();
-    }
-    let whole = seconds as i64;
-    let (year, month, day) = date(whole.div_euclid(DAY_S));
-    let rest = whole.rem_euclid(DAY_S);
-    let (hours, minutes) = (rest / 3600, rest / 60 % 60);
-    let seconds = rest % 60;
-    format!("{year:04}-{month:02}-{day:02} {hours:02}:{minutes:02}:{seconds:02} UTC")
-}
-
-/// Returns year, month and day of the Gregorian calendar from days since 1970-01-01 (Howard
-/// Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`).
-fn date(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
+    let whole = (seconds >= 0.0).then_some(seconds as i64);
+    let moment = whole.and_then(|whole| Timestamp::from_second(whole).ok());
+    moment.map_or("time unknown".to_owned(), |moment| {
+        moment.strftime("%F %T UTC").to_string()
+    })
 }
 
 #[cfg(test)]
@@ -199,6 +177,7 @@ mod tests {
         assert_eq!(moment(1_709_210_096.9), "2024-02-29 12:34:56 UTC");
         assert_eq!(moment(f64::NAN), "time unknown");
         assert_eq!(moment(-5.0), "time unknown");
+        assert_eq!(moment(1e300), "time unknown");
     }
 
     #[test]

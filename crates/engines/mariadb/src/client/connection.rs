@@ -9,7 +9,9 @@ use observed::{Address, HeldAddress, Socket};
 use sha1::{Digest, Sha1};
 
 use super::packet::{self, PAYLOAD_BYTES_MAX, Payload};
-use crate::Error;
+use server::Error;
+
+use crate::error;
 
 /// What this client can do: long flags, protocol 4.1, transactions, authentication by plugins
 /// (`CLIENT_LONG_FLAG`, `CLIENT_PROTOCOL_41`, `CLIENT_TRANSACTIONS`, `CLIENT_SECURE_CONNECTION`,
@@ -359,11 +361,7 @@ fn refused(what: &str, packet: &[u8]) -> Error {
         [b'#', _, _, _, _, _, said @ ..] => said,
         said => said,
     };
-    Error::Refused {
-        what: what.to_owned(),
-        code,
-        said: plain(said),
-    }
+    error::refused(what, code, &plain(said))
 }
 
 fn unexpected(what: &str, expected: &str, packet: &[u8]) -> Error {

@@ -8,7 +8,7 @@ use std::path::Path;
 use linux::plain_file;
 
 use super::page::{self, HEADER_BYTES};
-use crate::Error;
+use server::Error;
 
 /// `SRV_TMP_SPACE_ID` (srv0srv.h): temporary tables, whose file has no first page until it is
 /// written.

@@ -10,7 +10,9 @@ use super::files::{self, Spaces};
 use super::names::{self, Said, View};
 use super::page::Part;
 use super::pool::{self, Found};
-use crate::{Error, running_settings};
+use server::Error;
+
+use crate::running_settings;
 
 /// What pages belong to: a space, and a part of it.
 type Key = (u32, Part);

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::Error;
+use server::Error;
+
 use crate::client::Client;
 
 /// What the server says.

@@ -11,7 +11,7 @@ use residency::{RangePages, nodes_of_range};
 
 use super::files::{Space, Spaces};
 use super::page::{self, HEADER_BYTES, Page};
-use crate::Error;
+use server::Error;
 
 /// Smaller mappings are no buffer pool: that has 5 MiB at least, in chunks of 1 MiB or more.
 const MAPPING_BYTES_MIN: u64 = 1 << 20;

@@ -7,7 +7,7 @@ use linux::Root;
 use model::{ServerKind, counted};
 use pglogin::{Login, ServerUrl};
 use postgres::Client;
-use server::{ConnectOrder, Connected, Loaded, Source, TablesPlan};
+use server::{ConnectOrder, Connected, Error, Loaded, Source, TablesPlan};
 
 use super::schema::OwnSchema;
 use super::their_table;
@@ -18,7 +18,10 @@ use crate::prewarm::read_through_index;
 use crate::session::SETTINGS;
 use crate::tables::Table;
 use crate::version::version_of;
-use crate::{Error, Version};
+use model::exit::ExitCode;
+
+use crate::Version;
+use crate::error;
 
 /// The first version that counts the reads of each session (`pg_stat_get_backend_io`).
 const COUNTS_SESSIONS_SINCE: u32 = 18;
@@ -49,7 +52,8 @@ impl ConnectedServer {
     /// When the URL is invalid, the server rejects the connection or is too old, the table cannot
     /// be measured, or the schema cannot be created; nothing is left behind then.
     pub(crate) fn open(order: &ConnectOrder, journal: &Journal) -> Result<Self, Error> {
-        let url = ServerUrl::parse(&order.url, matches!(order.source, Source::Table(_)))?;
+        let is_read = matches!(order.source, Source::Table(_));
+        let url = ServerUrl::parse(&order.url, is_read).map_err(error::login)?;
         let has_password = url.has_password();
         let (login, mut client) = find(url)?;
         let version = version_of(&mut client)?;
@@ -112,11 +116,11 @@ impl Connected for ConnectedServer {
             .collect()
     }
 
-    fn load(&self) -> Result<Box<dyn Loaded>, server::Error> {
+    fn load(&self) -> Result<Box<dyn Loaded>, Error> {
         let mut client = connect(&self.login)?;
         client
             .batch_execute(SETTINGS)
-            .map_err(Error::client("preparing the session"))?;
+            .map_err(error::client("preparing the session"))?;
         for table in &self.tables {
             read_through_index(&mut client, table)?;
         }
@@ -130,9 +134,8 @@ impl Connected for ConnectedServer {
         Ok(Box::new(loaded))
     }
 
-    fn close(mut self: Box<Self>) -> Result<(), server::Error> {
-        let removed = self.schema.take().map_or(Ok(()), OwnSchema::remove);
-        Ok(removed?)
+    fn close(mut self: Box<Self>) -> Result<(), Error> {
+        self.schema.take().map_or(Ok(()), OwnSchema::remove)
     }
 }
 
@@ -146,16 +149,23 @@ fn refuse_others(client: &mut Client, version: &Version) -> Result<(), Error> {
     let mut active: Vec<i64> = Vec::new();
     for _ in 0..LOOKS {
         let row = client.query_one(sql, &[]);
-        active.push(row.map_err(Error::client("asking who is active"))?.get(0));
+        active.push(row.map_err(error::client("asking who is active"))?.get(0));
         std::thread::sleep(BETWEEN_LOOKS);
     }
     let most = active.iter().max().copied().unwrap_or(0);
     match active.iter().filter(|count| **count > 0).count() {
         0..LOOKS_BUSY => Ok(()),
-        _ => Err(Error::OthersWork {
-            version: version.text.clone(),
-            found: counted(most, "active session"),
-        }),
+        _ => {
+            let (version, found) = (&version.text, counted(most, "active session"));
+            let message = format!(
+                "other sessions work in this database ({found}), and PostgreSQL {version} counts \
+                 their reads together with numalab's: no trial would be valid"
+            );
+            Err(Error::new(ExitCode::NotFit, message).advise(
+                "measure when nobody else works in this database, with PostgreSQL 18 or later, or \
+                 a copy: numalab run with an experiment of its own server",
+            ))
+        }
     }
 }
 
@@ -165,7 +175,7 @@ fn refuse_others(client: &mut Client, version: &Version) -> Result<(), Error> {
 fn postmaster(client: &mut Client) -> Result<Option<u32>, Error> {
     let sql = "SELECT pg_backend_pid(), coalesce(host(inet_server_addr()), '')";
     let row = client.query_one(sql, &[]);
-    let row = row.map_err(Error::client("asking for the backend"))?;
+    let row = row.map_err(error::client("asking for the backend"))?;
     let (pid, address): (i32, String) = (row.get(0), row.get(1));
     if !["", "127.0.0.1", "::1"].contains(&address.as_str()) {
         return Ok(None);
@@ -180,6 +190,6 @@ fn shared_buffers(client: &mut Client) -> Result<u64, Error> {
     let sql = "SELECT setting::bigint * current_setting('block_size')::bigint \
                FROM pg_settings WHERE name = 'shared_buffers'";
     let row = client.query_one(sql, &[]);
-    let row = row.map_err(Error::client("asking for the size of the shared buffers"))?;
+    let row = row.map_err(error::client("asking for the size of the shared buffers"))?;
     Ok(row.get::<_, i64>(0).unsigned_abs())
 }

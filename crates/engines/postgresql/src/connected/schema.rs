@@ -7,9 +7,11 @@ use journal::{Change, Journal, Presence, ProcessIdentity, TakeBack};
 use pglogin::{Login, ServerUrl, without_password};
 use postgres::Client;
 use serde::{Deserialize, Serialize};
-use server::TablesPlan;
+use server::{Error, TablesPlan};
 
-use crate::Error;
+use model::exit::ExitCode;
+
+use crate::error;
 use crate::login::{connect, find};
 use crate::tables::{self, Table, quoted};
 
@@ -42,10 +44,12 @@ impl OwnSchema {
         let sql = "SELECT pg_is_in_recovery()";
         let row = client.query_one(sql, &[]);
         let is_standby: bool = row
-            .map_err(Error::client("asking for the server's role"))?
+            .map_err(error::client("asking for the server's role"))?
             .get(0);
         if is_standby {
-            return Err(Error::Standby);
+            let message = "the server is a standby: cannot create tables in it";
+            return Err(Error::new(ExitCode::Usage, message)
+                .advise("read an existing table: --table SCHEMA.TABLE"));
         }
         let entry = SchemaMade {
             server: without_password(&login.config),
@@ -59,7 +63,7 @@ impl OwnSchema {
         );
         if let Err(cause) = client.batch_execute(&sql) {
             journal.mark_undone(entry)?;
-            return Err(Error::client(format!("making the schema {quoted_name}"))(
+            return Err(error::client(format!("making the schema {quoted_name}"))(
                 cause,
             ));
         }
@@ -132,7 +136,7 @@ impl Change for SchemaMade {
     /// Makes the server drop the schema, unless it is gone.
     fn take_back(&self, _: &TakeBack<'_>) -> Result<Option<String>, journal::Error> {
         let connected = ServerUrl::parse(&self.server, false)
-            .map_err(Error::from)
+            .map_err(error::login)
             .and_then(find);
         let dropped = connected.and_then(|(_, mut client)| drop_if_ours(&mut client, &self.schema));
         dropped.map_err(|error| journal::Error::Undo {
@@ -147,7 +151,7 @@ impl Change for SchemaMade {
 }
 
 fn drop_if_ours(client: &mut Client, name: &str) -> Result<(), Error> {
-    let what = || Error::client(format!("dropping the schema {}", quoted(name)));
+    let what = || error::client(format!("dropping the schema {}", quoted(name)));
     let sql = "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
                WHERE nspname = $1";
     let row = client.query_opt(sql, &[&name]).map_err(what())?;
@@ -156,11 +160,11 @@ fn drop_if_ours(client: &mut Client, name: &str) -> Result<(), Error> {
     };
     let comment: String = row.get(0);
     if comment != MARK {
-        return Err(Error::Answer {
-            what: "the schema to drop",
-            expected: format!("the comment {MARK:?} on {}", quoted(name)),
-            found: format!("{comment:?}"),
-        });
+        return Err(Error::answer(
+            "the schema to drop",
+            format!("the comment {MARK:?} on {}", quoted(name)),
+            format!("{comment:?}"),
+        ));
     }
     let sql = format!("DROP SCHEMA {} CASCADE", quoted(name));
     client.batch_execute(&sql).map_err(what())

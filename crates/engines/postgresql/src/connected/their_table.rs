@@ -3,8 +3,9 @@
 use model::{ByteSize, counted};
 use postgres::Client;
 use postgres::error::SqlState;
+use server::Error;
 
-use crate::Error;
+use crate::error::{self, unfit_table};
 use crate::tables::{Table, Values};
 
 /// Looks up a table that the load can read. It must have an index that finds one row for each key,
@@ -18,7 +19,7 @@ pub(super) fn look_up(
     name: &str,
     shared_buffers_bytes: u64,
 ) -> Result<Table, Error> {
-    let what = || Error::client(format!("looking at table {name}"));
+    let what = || error::client(format!("looking at table {name}"));
     let sql = "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), \
                       quote_ident(a.attname), \
                       pg_relation_size(c.oid) + pg_relation_size(indexrelid) \
@@ -31,24 +32,23 @@ pub(super) fn look_up(
                   AND indexprs IS NULL AND amname = 'btree' \
                   AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) \
                 ORDER BY NOT indisprimary, indexrelid LIMIT 1";
-    let unfit = |expected: String, found: String| Error::UnfitTable { expected, found };
     let row = client.query_opt(sql, &[&name]).map_err(|cause| {
         if cause.code() == Some(&SqlState::UNDEFINED_TABLE) {
-            unfit("one that is there".to_owned(), format!("none named {name}"))
+            unfit_table("one that is there", &format!("none named {name}"))
         } else {
             what()(cause)
         }
     })?;
     let row = row.ok_or_else(|| {
-        let expected = "a unique index on one column of whole numbers".to_owned();
-        unfit(expected, format!("none on {name}"))
+        let expected = "a unique index on one column of whole numbers";
+        unfit_table(expected, &format!("none on {name}"))
     })?;
     let (name, key): (String, String) = (row.get(0), row.get(1));
     let bytes = row.get::<_, i64>(2).unsigned_abs();
     if bytes > shared_buffers_bytes {
         let (limit, bytes) = (ByteSize(shared_buffers_bytes), ByteSize(bytes));
         let expected = format!("at most {limit} with its index, which is shared_buffers");
-        return Err(unfit(expected, format!("{bytes} in {name}")));
+        return Err(unfit_table(&expected, &format!("{bytes} in {name}")));
     }
     let sql = format!("SELECT min({key})::bigint, max({key})::bigint, count(*) FROM {name}");
     let row = client.query_one(&sql, &[]).map_err(what())?;
@@ -65,11 +65,9 @@ pub(super) fn look_up(
         }),
         (Some(low), Some(high)) => {
             let expected = format!("a row for each key from {low} to {high}");
-            Err(unfit(
-                expected,
-                format!("{} in {name}", counted(rows, "row")),
-            ))
+            let found = format!("{} in {name}", counted(rows, "row"));
+            Err(unfit_table(&expected, &found))
         }
-        _ => Err(unfit("rows".to_owned(), format!("none in {name}"))),
+        _ => Err(unfit_table("rows", &format!("none in {name}"))),
     }
 }

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use linux::Root;
-
-use crate::Error;
+use server::Error;
 
 /// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +22,14 @@ impl LockFile {
     pub(super) fn read(data: &Path) -> Result<Self, Error> {
         let path = data.join("postmaster.pid");
         let file = Root::live().read_lossy(&path.to_string_lossy())?;
-        let found = parse(file.text()).ok_or_else(|| Error::Answer {
-            what: "postmaster.pid of the data directory",
-            expected: "the PID of a postmaster, a port, and the folder of its socket (does \
+        let found = parse(file.text()).ok_or_else(|| {
+            Error::answer(
+                "postmaster.pid of the data directory",
+                "the PID of a postmaster, a port, and the folder of its socket (does \
                        unix_socket_directories name one?)"
-                .to_owned(),
-            found: format!("{:?}", file.text().chars().take(200).collect::<String>()),
+                    .to_owned(),
+                format!("{:?}", file.text().chars().take(200).collect::<String>()),
+            )
         })?;
         Ok(found.seen_from_here())
     }

@@ -5,8 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use observed::name_of_user;
-
-use crate::Error;
+use server::Error;
 
 /// The user of servers as packages install them.
 const USUAL_OWNER: &str = "postgres";
@@ -43,10 +42,12 @@ pub(super) fn asker(data: &Path, role: Option<&str>) -> Result<Asker, Error> {
             role,
         });
     }
-    let role = name_of_user(uid).ok_or_else(|| Error::Answer {
-        what: "the role to connect as",
-        expected: "a user with a name, or --pg-role".to_owned(),
-        found: format!("user id {uid}, group {}", owner.gid()),
+    let role = name_of_user(uid).ok_or_else(|| {
+        Error::answer(
+            "the role to connect as",
+            "a user with a name, or --pg-role",
+            format!("user id {uid}, group {}", owner.gid()),
+        )
     })?;
     Ok(Asker {
         may_have_password,

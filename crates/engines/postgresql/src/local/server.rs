@@ -7,7 +7,10 @@ use postgres::{Client, NoTls};
 
 use super::lock_file::LockFile;
 use super::owner::{self, Asker};
-use crate::Error;
+use postgres::error::SqlState;
+use server::Error;
+
+use crate::error;
 use crate::scratch_server::CONNECT_WITHIN;
 
 /// Databases that exist in every cluster, unless an administrator dropped them.
@@ -36,7 +39,9 @@ impl LocalServer {
             lock_file: LockFile::read(data)?,
             // Read before this process asks as another user.
             passwords: match asker.may_have_password {
-                true => Surroundings::of_process().passwords()?,
+                true => Surroundings::of_process()
+                    .passwords()
+                    .map_err(error::login)?,
                 false => Passwords::default(),
             },
             asker,
@@ -91,11 +96,11 @@ impl Door<'_> {
             .application_name("numalab")
             .options(WITHOUT_WAITING)
             .connect_timeout(CONNECT_WITHIN);
-        if let Some(password) = self.passwords.of(&config)? {
+        if let Some(password) = self.passwords.of(&config).map_err(error::login)? {
             config.password(password);
         }
         let connected = postgres::Config::from(config).connect(NoTls);
-        connected.map_err(Error::client(format!(
+        connected.map_err(error::client(format!(
             "connecting to database {database:?} through {}, port {port}, as {role:?}",
             socket.display()
         )))
@@ -106,11 +111,12 @@ impl Door<'_> {
     /// # Errors
     /// As for [`Door::connect`], and when the server does not answer in time.
     pub(crate) fn connect_somewhere(&self) -> Result<Client, Error> {
-        require_answer(&self.lock_file.socket, self.lock_file.port)?;
-        self.connect(USUAL[0])
-            .or_else(|refused| match refused.is_no_database() {
+        require_answer(&self.lock_file.socket, self.lock_file.port).map_err(error::login)?;
+        self.connect(USUAL[0]).or_else(|refused| {
+            match refused.code() == Some(SqlState::INVALID_CATALOG_NAME.code()) {
                 true => self.connect(USUAL[1]),
                 false => Err(refused),
-            })
+            }
+        })
     }
 }

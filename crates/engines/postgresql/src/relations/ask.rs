@@ -8,7 +8,11 @@ use super::server_view::Said;
 use crate::buffers::Allocation;
 use crate::local::Door;
 use crate::version::version_of;
-use crate::{Error, Version};
+use model::exit::ExitCode;
+use server::Error;
+
+use crate::Version;
+use crate::error;
 
 /// The server's answers.
 pub(super) struct Answers {
@@ -62,11 +66,24 @@ fn with_extension(
                           EXISTS (SELECT FROM pg_available_extensions \
                                    WHERE name = 'pg_buffercache')";
         let row = client.query_one(sql, &[]);
-        let row = row.map_err(Error::client("looking for the extension pg_buffercache"))?;
+        let row = row.map_err(error::client("looking for the extension pg_buffercache"))?;
         is_available |= row.get::<_, bool>(1);
         if let Some(schema) = row.get(0) {
             return Ok((client, schema));
         }
     }
-    Err(Error::NoBufferCacheExtension { is_available })
+    let message = "no database of this server that accepts our connection has the extension \
+                   pg_buffercache";
+    Err(
+        Error::new(ExitCode::MachineCannot, message).advise(match is_available {
+            true => {
+                "run as a superuser, in any database: CREATE EXTENSION pg_buffercache; (numalab \
+                 creates nothing in a server that it inspects)"
+            }
+            false => {
+                "install its files (Debian: postgresql-NN, Red Hat: postgresqlNN-contrib), then \
+                 run as a superuser: CREATE EXTENSION pg_buffercache;"
+            }
+        }),
+    )
 }

@@ -7,7 +7,8 @@ use model::RelationResidency;
 
 use super::look::RelationsOrder;
 use super::{ask, tally};
-use crate::Error;
+use server::Error;
+
 use crate::buffers::BufferBlocks;
 use crate::local::LocalServer;
 

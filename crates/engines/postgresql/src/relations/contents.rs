@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::ToSql;
+use server::Error;
 
-use crate::Error;
+use crate::error;
 
 /// The file of a relation, which identifies the relation in a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,7 +33,7 @@ impl Contents {
     /// # Errors
     /// When the role may not read it.
     pub(super) fn read(client: &mut Client, schema: &str) -> Result<Self, Error> {
-        let what = || Error::client("reading pg_buffercache");
+        let what = || error::client("reading pg_buffercache");
         let sql = format!(
             "SELECT bufferid, reldatabase, reltablespace, relfilenode FROM {schema}.pg_buffercache \
              WHERE relfilenode IS NOT NULL"

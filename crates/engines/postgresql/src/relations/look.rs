@@ -7,7 +7,8 @@ use model::{Relations, Residency};
 use residency::nodes_of_range;
 
 use super::{ask, tally};
-use crate::Error;
+use server::Error;
+
 use crate::buffers::BufferBlocks;
 use crate::local::LocalServer;
 

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use postgres::Client;
 
 use super::contents::{Contents, RelationFile};
-use crate::Error;
+use server::Error;
+
+use crate::error;
 use crate::local::Door;
 
 /// A database that accepts connections.
@@ -49,7 +51,7 @@ const KINDS: [(&str, &str); 6] = [
 pub(super) fn databases(client: &mut Client) -> Result<Vec<Database>, Error> {
     let sql = "SELECT oid, datname::text FROM pg_database WHERE datallowconn ORDER BY oid";
     let rows = client.query(sql, &[]);
-    let rows = rows.map_err(Error::client("listing databases"))?;
+    let rows = rows.map_err(error::client("listing databases"))?;
     let database = |row: &postgres::Row| Database {
         oid: row.get(0),
         name: row.get(1),
@@ -102,7 +104,7 @@ fn of_database(client: &mut Client, database: u32, names: &mut Names) -> Result<
                  LEFT JOIN pg_class o ON c.relkind = 't' AND o.reltoastrelid = c.oid \
                 WHERE pg_relation_filenode(c.oid) IS NOT NULL";
     let rows = client.query(sql, &[]);
-    for row in rows.map_err(Error::client("asking for names of relations"))? {
+    for row in rows.map_err(error::client("asking for names of relations"))? {
         let is_shared: bool = row.get(2);
         let file = RelationFile {
             filenode: row.get(0),

@@ -5,9 +5,10 @@ use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::ToSql;
 use residency::RangePages;
+use server::Error;
 
-use crate::Error;
 use crate::buffers::BufferBlocks;
+use crate::error;
 
 /// A page of a buffer as the server sees it: the buffer, from 0, and its node; `None`: unknown.
 type ServerPage = (u32, Option<NodeId>);
@@ -28,7 +29,7 @@ impl Said {
     /// # Errors
     /// When the role may not read it.
     pub(super) fn of(client: &mut Client, schema: &str, is_wanted: bool) -> Result<Self, Error> {
-        let what = || Error::client("reading pg_buffercache_numa");
+        let what = || error::client("reading pg_buffercache_numa");
         let sql = "SELECT to_regclass($1) IS NOT NULL";
         let view = format!("{schema}.pg_buffercache_numa");
         let row = client.query_one(sql, &[&view]).map_err(what())?;

@@ -109,9 +109,6 @@ fn refused(target: &Target, error: &MoveError) -> Error {
         true => ExitCode::NotPermitted,
         false => ExitCode::WorkloadFailed,
     };
-    Error::Database {
-        message: format!("moving the memory of the server, process {target}: {error}"),
-        exit_code,
-        advice: None,
-    }
+    let what = format!("moving the memory of the server, process {target}");
+    Error::new(exit_code, format!("{what}: {error}"))
 }

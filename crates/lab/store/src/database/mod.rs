@@ -7,13 +7,11 @@ mod row;
 mod server;
 mod session;
 mod transaction;
-mod uid;
 mod value;
 
 pub(crate) use connection::Database;
 pub(crate) use file::{connect, set_and_read};
 pub(crate) use row::Row;
-pub(crate) use server::Server;
+pub(crate) use server::{Server, new_uid};
 pub(crate) use transaction::Transaction;
-pub(crate) use uid::new_uid;
 pub(crate) use value::Value;

@@ -10,7 +10,6 @@ use pglogin::{Login, ServerUrl};
 use crate::Error;
 use crate::database::Transaction;
 use crate::database::session::Session;
-use crate::database::uid::new_uid;
 use crate::place::Place;
 
 /// How long a server may be away: it restarts, or another takes its place.
@@ -227,4 +226,14 @@ fn spread() -> f64 {
     // Without random numbers, all come back at once.
     let _ = getrandom::fill(&mut byte);
     f64::from(byte[0]) / 256.0
+}
+
+/// Returns 128 random bits in hexadecimal digits.
+pub(crate) fn new_uid() -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|cause| Error::NotStorable {
+        what: "a random id",
+        cause: cause.to_string(),
+    })?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }

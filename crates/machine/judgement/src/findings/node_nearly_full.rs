@@ -1,6 +1,7 @@
 //! One node nearly out of memory, another with plenty.
 
-use model::{ByteSize, Fact, Node, NodeHugePages, NodeId, Severity, ShellLine, shell_line};
+use live::{NearlyFull, NodeMemory, Room};
+use model::{ByteSize, Fact, NodeHugePages, NodeId, Severity, ShellLine, shell_line};
 
 use super::row::{Check, Row};
 use crate::doctor::pools::pool_file;
@@ -16,118 +17,69 @@ pub(super) const ROW: Row = Row {
     checks: &[Check::Doctor(sight::free_memory, check)],
 };
 
-/// A node with less free memory than this share of it is nearly full.
-const FULL_PERCENT: u64 = 2;
-/// A node with more free memory than this share could have been used.
-const PLENTY_PERCENT: u64 = 20;
-
 fn check(input: &DoctorInput) -> Option<Found> {
-    let is_full =
-        |node: &&Node| is_below(input.usable_bytes(node), node.memory_bytes, FULL_PERCENT);
-    let node = input.topology.nodes.iter().find(is_full)?;
-    of_own_pools(input, node).or_else(|| beside_another(input, node))
-}
-
-/// Whether these free bytes are less than so much of all bytes; `false` where one is unknown.
-fn is_below(free: Option<u64>, all: Option<u64>, percent: u64) -> bool {
-    let known = free.zip(all).filter(|(_, all)| *all > 0);
-    known.is_some_and(|(free, all)| free < all / 100 * percent)
+    let databases = input.database_nodes();
+    let nodes = input.topology.nodes.iter().filter_map(|node| {
+        Some(NodeMemory {
+            node: node.id,
+            all: node.memory_bytes.filter(|all| *all > 0)?,
+            free: node.free_bytes?,
+            usable: input.usable_bytes(node)?,
+            cache: input.file_cache.get(&node.id).copied(),
+            huge_pages: &node.huge_pages,
+            is_for_others: databases.contains(node.id),
+        })
+    });
+    let nodes: Vec<NodeMemory<'_>> = nodes.collect();
+    let full = NearlyFull::first(&nodes)?;
+    let (evidence, fix) = match full.room {
+        Room::OwnPools(_) => of_own_pools(full.node),
+        Room::Free(other) | Room::Available(other) => beside_another(full.node, other),
+    };
+    Some(Found {
+        evidence,
+        fix,
+        ..Found::that(full.sentence())
+    })
 }
 
 fn meminfo(node: NodeId) -> String {
     format!("/sys/devices/system/node/node{node}/meminfo")
 }
 
-/// What is said of the node: free memory of all memory, and why programs do not get it.
-fn free_of(input: &DoctorInput, node: &Node) -> String {
-    let [free, all] = [node.free_bytes, node.memory_bytes].map(|it| ByteSize(it.unwrap_or(0)));
-    let mut words = format!("node {} has {free} free of {all}", node.id);
-    let is_kept = !is_below(node.free_bytes, node.memory_bytes, FULL_PERCENT);
-    if let Some(usable) = input.usable_bytes(node).filter(|_| is_kept) {
-        words += &format!(
-            ", but programs get {} of that: the rest is in zones of low addresses, which the \
-             kernel keeps for those who can use no others",
-            ByteSize(usable)
-        );
-    }
-    words
+fn free_of(node: &NodeMemory<'_>) -> Fact {
+    fact(
+        meminfo(node.node),
+        format!("MemFree {}", ByteSize(node.free)),
+    )
 }
 
-/// File cache of the node, if it is much of it.
-fn cache_of(input: &DoctorInput, node: &Node) -> Option<u64> {
-    let cache = input.file_cache.get(&node.id).copied();
-    cache.filter(|_| !is_below(cache, node.memory_bytes, PLENTY_PERCENT))
+fn cache_of(node: &NodeMemory<'_>) -> Option<Fact> {
+    let cache = node.much_cache()?;
+    let words = format!("file cache {}", ByteSize(cache));
+    Some(fact(meminfo(node.node), words))
 }
 
-fn fact_of(node: &Node) -> Fact {
-    let free = ByteSize(node.free_bytes.unwrap_or(0));
-    fact(meminfo(node.id), format!("MemFree {free}"))
-}
-
-/// Free huge pages of the node's own pools are what is missing: nothing but huge pages can use
-/// them.
-fn of_own_pools(input: &DoctorInput, node: &Node) -> Option<Found> {
-    let free = |pool: &&NodeHugePages| pool.free.unwrap_or(0) > 0;
-    let pools: Vec<&NodeHugePages> = node.huge_pages.iter().filter(free).collect();
-    let bytes = |pool: &&NodeHugePages| pool.page_bytes.saturating_mul(pool.free.unwrap_or(0));
-    let idle = pools.iter().map(bytes).fold(0, u64::saturating_add);
-    if is_below(Some(idle), node.memory_bytes, PLENTY_PERCENT) {
-        return None;
-    }
-    let file = |pool: &NodeHugePages, name| pool_file(node.id, pool.page_bytes, name);
-    let free = pools
-        .iter()
-        .map(|pool| fact(file(pool, "free_hugepages"), pool.free.unwrap_or(0)));
-    let shrink = pools.iter().map(|pool| {
-        let used = pool.total.saturating_sub(pool.free.unwrap_or(0));
+fn of_own_pools(node: &NodeMemory<'_>) -> (Vec<Fact>, Vec<ShellLine>) {
+    let file = |pool: &NodeHugePages, name| pool_file(node.node, pool.page_bytes, name);
+    let free = node.idle_pools();
+    let free = free.map(|(pool, free)| fact(file(pool, "free_hugepages"), free));
+    let shrink = node.idle_pools().map(|(pool, free)| {
+        let used = pool.total.saturating_sub(free);
         shell_line!("echo {} >{}", used, file(pool, "nr_hugepages"))
     });
     let why = "# unless a database that is about to start takes them, shrink the pool to the pages \
                in use (HugePages_Rsvd of /proc/meminfo are promised to programs: add them):";
-    Some(Found {
-        message: format!(
-            "{}, because {} of it are free huge pages, which small pages cannot use",
-            free_of(input, node),
-            ByteSize(idle)
-        ),
-        evidence: [fact_of(node)].into_iter().chain(free).collect(),
-        fix: [ShellLine::of(why)].into_iter().chain(shrink).collect(),
-        ..Found::default()
-    })
+    (
+        std::iter::once(free_of(node)).chain(free).collect(),
+        std::iter::once(ShellLine::of(why)).chain(shrink).collect(),
+    )
 }
 
-/// Another node where databases may have memory has plenty.
-fn beside_another(input: &DoctorInput, node: &Node) -> Option<Found> {
-    let usable_nodes = input.database_nodes();
-    let mut others = input.topology.nodes.iter();
-    let other = others.find(|other| {
-        let usable = input.usable_bytes(other);
-        other.id != node.id
-            && usable_nodes.contains(other.id)
-            && usable.is_some()
-            && other.memory_bytes.is_some_and(|all| all > 0)
-            && !is_below(usable, other.memory_bytes, PLENTY_PERCENT)
-    })?;
-    let free = ByteSize(other.free_bytes.unwrap_or(0));
-    let mut found = Found {
-        message: format!(
-            "{}, node {} has {free} free",
-            free_of(input, node),
-            other.id
-        ),
-        evidence: vec![fact_of(node), fact_of(other)],
-        fix: vec![ShellLine::remark(format!(
-            "show what uses memory on node {} (the kernel frees file cache on demand):",
-            node.id
-        ))],
-        ..Found::default()
-    };
-    let grep = shell_line!(
-        "grep -E 'FilePages|Shmem|AnonPages|HugePages' {}",
-        meminfo(node.id)
-    );
-    found.fix.push(grep);
-    let how = match cache_of(input, node) {
+fn beside_another(node: &NodeMemory<'_>, other: &NodeMemory<'_>) -> (Vec<Fact>, Vec<ShellLine>) {
+    let evidence = std::iter::once(free_of(node)).chain(cache_of(node));
+    let evidence = evidence.chain([free_of(other)]).chain(cache_of(other));
+    let how = match node.much_cache() {
         None => {
             "# start programs bound to that node with --preferred or --interleave, not --membind"
         }
@@ -136,14 +88,18 @@ fn beside_another(input: &DoctorInput, node: &Node) -> Option<Found> {
              that is only preferred or local there goes to other nodes first"
         }
     };
-    found.fix.push(ShellLine::of(how));
-    if let Some(bytes) = cache_of(input, node) {
-        let cache = ByteSize(bytes);
-        found.message += &format!("; {cache} of node {} are file cache", node.id);
-        let file = fact(meminfo(node.id), format!("file cache {cache}"));
-        found.evidence.insert(1, file);
-    }
-    Some(found)
+    let fix = vec![
+        ShellLine::remark(format!(
+            "show what uses memory on node {} (the kernel frees file cache on demand):",
+            node.node
+        )),
+        shell_line!(
+            "grep -E 'FilePages|Shmem|AnonPages|HugePages' {}",
+            meminfo(node.node)
+        ),
+        ShellLine::of(how),
+    ];
+    (evidence.collect(), fix)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use fleet::{Figure, FleetMachine, GroupBy, Racks};
 use model::FleetComparison;
 use model::exit::ExitCode;
+use report::Fields;
 use store::{Store, StoredMachine};
 
 use crate::failure::Failure;
@@ -61,7 +62,7 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let comparison = fleet::compare(&machines, &by);
     drop(machines);
     match arguments.json {
-        true => output::json(&report::fleet_comparison_document(&comparison))?,
+        true => output::json(&comparison.document())?,
         false => output::data(&report::fleet_comparison_text(
             &comparison,
             arguments.full,

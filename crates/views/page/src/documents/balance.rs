@@ -2,23 +2,19 @@
 
 use maud::{Markup, html};
 use model::{BalanceReport, BalanceSample, ByteSize, MoveReport, MovedPart};
-use report::{TextOptions, balance_text};
+use report::{Fields, Table, TextOptions, balance_text};
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::residency::by_node;
 use super::table::{cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::{balance_course, move_map};
 
-/// Name and version of the document.
-pub(crate) const BALANCE_FORMAT: &str = "numalab.balance/1";
-
 /// Reads a document.
 pub(crate) fn read_balance(text: &str) -> Result<BalanceReport, Error> {
-    fields(text, BALANCE_FORMAT)
+    fields(text, BalanceReport::FORMAT)
 }
 
 /// Returns the page's content.
@@ -59,14 +55,8 @@ fn segments(report: &BalanceReport) -> Markup {
             or_unknown(segment.bytes_elsewhere.map(ByteSize)),
         ]
     });
-    let head = [
-        "segment",
-        "kind",
-        "before",
-        "after",
-        "on another node than before",
-    ];
-    table("Segments", &head, &rows.collect::<Vec<_>>())
+    let titles = "segment|kind|before|after|>on another node than before";
+    table("Segments", &Table::of(titles).with(rows))
 }
 
 /// The same as a move whose plan is its result, for the picture that both have.

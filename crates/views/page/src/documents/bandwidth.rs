@@ -5,22 +5,18 @@ use model::{
     BandwidthMethod, BandwidthResult, Finding, LoadLadder, Machine, NodeId, StreamKernel,
     ThreadSweep, WholeMachine, WholeMachineMemory,
 };
-use report::{TextOptions, bandwidth_text, figure_of_gigabytes_per_s};
+use report::{BANDWIDTH_FORMAT, Table, TextOptions, bandwidth_text, figure_of_gigabytes_per_s};
 use serde::Deserialize;
 
-use super::as_text::as_text;
 use super::ends::{ends, matrix_sureness, with_interval};
 use super::error::Error;
 use super::findings::findings;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::matrix::{CellReason, MatrixParts, Rows, matrix};
 use super::table::table;
 use super::top::Top;
 use crate::pictures::{bandwidth_matrix, loaded_latency};
-
-/// Name and version of the document.
-pub(crate) const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
 
 /// The fields that `report` writes.
 #[derive(Debug, Deserialize)]
@@ -144,11 +140,10 @@ fn sweeps(result: &BandwidthResult) -> Markup {
             ]
         })
     });
-    let head = ["CPU node", "memory node", "threads", "GB/s"];
+    let titles = ">CPU node|>memory node|>threads|>GB/s";
     table(
         "Bandwidth by number of threads",
-        &head,
-        &rows.collect::<Vec<_>>(),
+        &Table::of(titles).with(rows),
     )
 }
 
@@ -165,6 +160,6 @@ fn whole_machine(result: &BandwidthResult) -> Markup {
             figure_of_gigabytes_per_s(whole.bytes_per_s),
         ]
     });
-    let head = ["memory", "threads", "GB/s"];
-    table("All CPUs at once", &head, &rows.collect::<Vec<_>>())
+    let titles = "memory|>threads|>GB/s";
+    table("All CPUs at once", &Table::of(titles).with(rows))
 }

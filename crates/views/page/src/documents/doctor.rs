@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{CurePlan, Diagnosis, MemoryFigures, counted};
-use report::{cpus_of_plan, gain_of_plan};
+use report::{Fields, Table, cpus_of_plan, gain_of_plan};
 use serde::Deserialize;
 
 use super::error::Error;
@@ -11,9 +11,6 @@ use super::frame::Content;
 use super::guard::fields;
 use super::table::{cut, table};
 use super::top::Top;
-
-/// Name and version of the document.
-pub(crate) const DOCTOR_FORMAT: &str = "numalab.doctor/1";
 
 /// Maximum number of lines of a step.
 const LINES_MAX: usize = 40;
@@ -29,7 +26,7 @@ pub(crate) struct DoctorAnswer {
 
 /// Reads a document.
 pub(crate) fn read_doctor(text: &str) -> Result<DoctorAnswer, Error> {
-    fields(text, DOCTOR_FORMAT)
+    fields(text, report::DoctorAnswer::FORMAT)
 }
 
 /// Returns the page's content.
@@ -77,12 +74,13 @@ fn plan_content(plan: &CurePlan) -> Markup {
         ("For good", &plan.for_good),
         ("Verify", &plan.verify),
     ];
-    let mut rows = vec![row("now", &plan.before), row("then", &plan.after)];
+    let rows = [row("now", &plan.before), row("then", &plan.after)];
     let other = plan.runner_up.iter();
-    rows.extend(other.map(|it| row(&format!("with {} instead", it.cure), &it.after)));
+    let other = other.map(|it| row(&format!("with {} instead", it.cure), &it.after));
+    let memory = Table::of(TITLES).with(rows.into_iter().chain(other));
     html! {
         h2 { "Plan: " (cut(&plan.cure)) }
-        (table("Where its memory lies", &HEAD, &rows))
+        (table("Where its memory lies", &memory))
         p.muted {
             "If every byte is used alike; distances "
             @match &plan.distances_by {
@@ -104,12 +102,7 @@ fn plan_content(plan: &CurePlan) -> Markup {
     }
 }
 
-const HEAD: [&str; 4] = [
-    "",
-    "remote accesses",
-    "distance of an access",
-    "on the fullest node",
-];
+const TITLES: &str = "|>remote accesses|>distance of an access|>on the fullest node";
 
 fn row(name: &str, figures: &MemoryFigures) -> Vec<String> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);

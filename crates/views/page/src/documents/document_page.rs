@@ -1,19 +1,20 @@
 //! A JSON document of numalab as one page.
 
-use model::LatencyResult;
+use model::{BalanceReport, FirstTouch, LatencyResult, MoveReport, Residency, Topology};
+use report::{BANDWIDTH_FORMAT, DoctorAnswer, Fields, LATENCY_FORMAT};
 
-use super::balance::{BALANCE_FORMAT, balance_content, read_balance};
-use super::bandwidth::{BANDWIDTH_FORMAT, bandwidth_content, read_bandwidth};
-use super::doctor::{DOCTOR_FORMAT, doctor_content, read_doctor};
+use super::balance::{balance_content, read_balance};
+use super::bandwidth::{bandwidth_content, read_bandwidth};
+use super::doctor::{doctor_content, read_doctor};
 use super::error::Error;
-use super::first_touch::{FIRST_TOUCH_FORMAT, first_touch_content, read_first_touch};
+use super::first_touch::{first_touch_content, read_first_touch};
 use super::frame::{Content, framed, framed_parts};
 use super::guard::checked_format;
-use super::latency::{LATENCY_FORMAT, latency_content, read_latency};
-use super::moving::{MOVE_FORMAT, move_content, read_move};
-use super::residency::{RESIDENCY_FORMAT, read_residency, residency_content};
+use super::latency::{latency_content, read_latency};
+use super::moving::{move_content, read_move};
+use super::residency::{read_residency, residency_content};
 use super::top::Taken;
-use super::topology::{TOPOLOGY_FORMAT, read_topology, topology_content};
+use super::topology::{read_topology, topology_content};
 
 /// Reads a document and returns its page, given the latencies of the machine if
 /// another document has them.
@@ -39,7 +40,7 @@ static TABLE: [Paged; 8] = [
         reader: |text, _| read_bandwidth(text).map(|result| bandwidth_content(&result)),
     },
     Paged {
-        format: TOPOLOGY_FORMAT,
+        format: Topology::FORMAT,
         title: "Topology",
         reader: |text, latencies| {
             let topology = read_topology(text)?;
@@ -47,7 +48,7 @@ static TABLE: [Paged; 8] = [
         },
     },
     Paged {
-        format: RESIDENCY_FORMAT,
+        format: Residency::FORMAT,
         title: "Where memory lies",
         reader: |text, latencies| {
             let residency = read_residency(text)?;
@@ -55,22 +56,22 @@ static TABLE: [Paged; 8] = [
         },
     },
     Paged {
-        format: MOVE_FORMAT,
+        format: MoveReport::FORMAT,
         title: "Moved memory",
         reader: |text, _| read_move(text).map(|report| move_content(&report)),
     },
     Paged {
-        format: BALANCE_FORMAT,
+        format: BalanceReport::FORMAT,
         title: "Balanced memory",
         reader: |text, _| read_balance(text).map(|report| balance_content(&report)),
     },
     Paged {
-        format: FIRST_TOUCH_FORMAT,
+        format: FirstTouch::FORMAT,
         title: "First touches",
         reader: |text, _| read_first_touch(text).map(|touch| first_touch_content(&touch)),
     },
     Paged {
-        format: DOCTOR_FORMAT,
+        format: DoctorAnswer::FORMAT,
         title: "Diagnosis",
         reader: |text, _| read_doctor(text).map(|diagnosis| doctor_content(&diagnosis)),
     },

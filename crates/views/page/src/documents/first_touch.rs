@@ -2,19 +2,17 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, FirstTouch, TouchedSegment, counted};
-use report::{TextOptions, first_touch_fix, first_touch_sentences, first_touch_text};
+use report::{
+    Fields, Table, TextOptions, first_touch_fix, first_touch_sentences, first_touch_text,
+};
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::residency::by_node;
 use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::touch_map;
-
-/// Name and version of the document.
-pub(crate) const FIRST_TOUCH_FORMAT: &str = "numalab.firsttouch/1";
 
 /// Maximum number of segments with a picture.
 const SEGMENTS_MAX: usize = 8;
@@ -25,7 +23,7 @@ const SECONDS_MAX: f64 = 7.0 * 86_400.0;
 
 /// Reads a document.
 pub(crate) fn read_first_touch(text: &str) -> Result<FirstTouch, Error> {
-    let touch: FirstTouch = fields(text, FIRST_TOUCH_FORMAT)?;
+    let touch: FirstTouch = fields(text, FirstTouch::FORMAT)?;
     let pictures = touch.segments.iter().filter_map(|it| it.picture.as_ref());
     for picture in pictures {
         let (columns, rows) = (picture.columns, picture.rows);
@@ -113,15 +111,6 @@ fn touchers(segment: &TouchedSegment) -> Markup {
             toucher.later_faults.to_string(),
         ]
     });
-    let head = [
-        "first touched by",
-        "pid",
-        "node",
-        "bytes",
-        "from s",
-        "to s",
-        "now on",
-        "later faults",
-    ];
-    table("Who touched it", &head, &rows.collect::<Vec<_>>())
+    let titles = "first touched by|>pid|>node|>bytes|>from s|>to s|now on|>later faults";
+    table("Who touched it", &Table::of(titles).with(rows))
 }

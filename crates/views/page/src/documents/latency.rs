@@ -5,22 +5,22 @@ use model::{
     DistanceTable, Finding, HopClass, LatencyCurve, LatencyMethod, LatencyResult, Machine,
     MatrixCell, NodeId, NodeLink, PageWalks, TransferMatrix, counted,
 };
-use report::{TextOptions, figure_of_ns, latency_curve_text, latency_text, latency_transfers_text};
+use report::{
+    LATENCY_FORMAT, Table, TextOptions, figure_of_ns, latency_curve_text, latency_text,
+    latency_transfers_text,
+};
 use serde::Deserialize;
 
-use super::as_text::as_text;
 use super::ends::{ends, matrix_sureness, with_interval};
 use super::error::Error;
 use super::findings::findings;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::matrix::{CellReason, MatrixParts, Rows, check_size, matrix};
 use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::{depth_curve, latency_matrix, measured_by_firmware};
 
-/// Name and version of the document.
-pub(crate) const LATENCY_FORMAT: &str = "numalab.latency/1";
 /// Maximum number of rows of the list of hop classes that are read.
 const CLASSES_MAX: usize = 1 << 16;
 /// Maximum number of curves and of matrices of transfers that are shown.
@@ -187,14 +187,6 @@ fn answer(result: &LatencyResult) -> String {
 }
 
 fn pairs_table(result: &LatencyResult) -> Markup {
-    let head = [
-        "CPU node",
-        "memory node",
-        "ns",
-        "interval, ns",
-        "firmware's distance",
-        "measured ÷ firmware",
-    ];
     let row = |from: NodeId, to: NodeId, cell: &MatrixCell| {
         let interval = match (cell.low, cell.high) {
             (Some(low), Some(high)) => {
@@ -227,9 +219,11 @@ fn pairs_table(result: &LatencyResult) -> Markup {
     });
     // Rows that no table shows are not worth their look-ups; one more says that they exist.
     let all = result.matrix.cpu_nodes().len() * result.matrix.memory_nodes().len();
-    let rows: Vec<Vec<String>> = rows.take(PAIRS_MAX).collect();
+    let titles =
+        ">CPU node|>memory node|>ns|>interval, ns|>firmware's distance|>measured ÷ firmware";
+    let pairs = Table::of(titles).with(rows.take(PAIRS_MAX));
     html! {
-        (table("Latency from CPU node to memory node", &head, &rows))
+        (table("Latency from CPU node to memory node", &pairs))
         @if all > PAIRS_MAX {
             p {
                 "Left out of the table: "

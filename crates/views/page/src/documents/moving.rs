@@ -2,23 +2,19 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, MoveReport, NodeSet, node_words};
-use report::{TextOptions, move_text};
+use report::{Fields, Table, TextOptions, move_text};
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::residency::by_node;
 use super::table::{UNKNOWN, cut, table};
 use super::top::Top;
 use crate::pictures::move_map;
 
-/// Name and version of the document.
-pub(crate) const MOVE_FORMAT: &str = "numalab.move/1";
-
 /// Reads a document.
 pub(crate) fn read_move(text: &str) -> Result<MoveReport, Error> {
-    fields(text, MOVE_FORMAT)
+    fields(text, MoveReport::FORMAT)
 }
 
 /// Returns the page's content.
@@ -80,6 +76,6 @@ fn parts(report: &MoveReport) -> Markup {
             ByteSize(part.bytes_to_move).to_string(),
         ]
     });
-    let head = ["part", "kind", "before", "planned", "after", "to move"];
-    table("Parts", &head, &rows.collect::<Vec<_>>())
+    let titles = "part|kind|before|planned|after|>to move";
+    table("Parts", &Table::of(titles).with(rows))
 }

@@ -5,25 +5,22 @@ use model::{
     ByteSize, BytesByNode, LatencyResult, Relations, Residency, ResidencyMethod, SegmentArea,
     SegmentResidency, counted,
 };
-use report::{TextOptions, residency_text};
+use report::{Fields, Table, TextOptions, residency_text};
 
-use super::as_text::as_text;
 use super::error::Error;
 use super::findings::findings;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 use crate::pictures::{buffer_map, flow, relation_map};
 
-/// Name and version of the document.
-pub(crate) const RESIDENCY_FORMAT: &str = "numalab.residency/1";
 /// Maximum number of nodes whose bytes a cell lists.
 const NODES_MAX: usize = 16;
 
 /// Reads a document.
 pub(crate) fn read_residency(text: &str) -> Result<Residency, Error> {
-    fields(text, RESIDENCY_FORMAT)
+    fields(text, Residency::FORMAT)
 }
 
 /// Returns the page's content.
@@ -141,17 +138,8 @@ fn segments(residency: &Residency) -> Markup {
         let areas = areas.map(|(index, area)| part(segment, index, area));
         std::iter::once(whole(segment)).chain(areas)
     });
-    let head = [
-        "segment",
-        "kind",
-        "page",
-        "policy",
-        "processes",
-        "bytes",
-        "by node",
-        "node unknown",
-    ];
-    table("Segments", &head, &rows.collect::<Vec<_>>())
+    let titles = "segment|kind|>page|policy|>processes|>bytes|by node|>node unknown";
+    table("Segments", &Table::of(titles).with(rows))
 }
 
 /// A part of a segment with a policy of its own.
@@ -185,19 +173,10 @@ fn relations(found: &Relations) -> Markup {
             ByteSize(relation.bytes_without_node).to_string(),
         ]
     });
-    let head = [
-        "relation",
-        "kind",
-        "database",
-        "buffers",
-        "bytes",
-        "by node",
-        "node unknown",
-    ];
+    let titles = "relation|kind|database|>buffers|>bytes|by node|>node unknown";
     table(
         "Shared buffers by table and index",
-        &head,
-        &rows.collect::<Vec<_>>(),
+        &Table::of(titles).with(rows),
     )
 }
 
@@ -209,8 +188,8 @@ fn private(residency: &Residency) -> Markup {
             by_node(&class.bytes_by_node),
         ]
     });
-    let head = ["class", "processes", "by node"];
-    table("Private memory", &head, &rows.collect::<Vec<_>>())
+    let titles = "class|>processes|by node";
+    table("Private memory", &Table::of(titles).with(rows))
 }
 
 fn processes(residency: &Residency) -> Markup {
@@ -225,13 +204,6 @@ fn processes(residency: &Residency) -> Markup {
             percent(process.shared_local_share),
         ]
     });
-    let head = [
-        "pid",
-        "class",
-        "CPUs of nodes",
-        "private, by node",
-        "private, local",
-        "shared, local",
-    ];
-    table("Processes", &head, &rows.collect::<Vec<_>>())
+    let titles = ">pid|class|CPUs of nodes|private, by node|>private, local|>shared, local";
+    table("Processes", &Table::of(titles).with(rows))
 }

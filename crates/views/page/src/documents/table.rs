@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use model::counted;
+use report::{Side, Table};
 
 /// Maximum number of rows of a table.
 pub(crate) const ROWS_MAX: usize = 1024;
@@ -11,59 +12,49 @@ const ROWS_OPEN: usize = 16;
 const TEXT_MAX: usize = 400;
 
 /// Returns a table with its caption, folded if it is long; nothing where there are no rows.
-pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
-    if rows.is_empty() {
+pub(crate) fn table(caption: &str, table: &Table) -> Markup {
+    let rows = table.rows().len();
+    if rows == 0 {
         return html! {};
     }
-    let whole = whole_table(caption, head, rows);
-    match rows.len() > ROWS_OPEN {
+    let whole = whole_table(caption, table);
+    match rows > ROWS_OPEN {
         true => html! {
-            details { summary { (caption) ": " (counted(rows.len(), "row")) } (whole) }
+            details { summary { (caption) ": " (counted(rows, "row")) } (whole) }
         },
         false => whole,
     }
 }
 
-fn whole_table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
-    let shown = rows.iter().take(ROWS_MAX);
+fn whole_table(caption: &str, table: &Table) -> Markup {
+    let sides: Vec<Side> = table.columns().map(|(_, side)| side).collect();
+    let class = |column: usize| (sides[column] == Side::Right).then_some("number");
     // What a row is about is its first cell that is no figure; it stays while figures scroll.
-    let header = rows[0].iter().position(|cell| !is_figure(cell));
+    let header = sides.iter().position(|side| *side == Side::Left);
     let header = header.unwrap_or(0);
+    let more = table.rows().len().saturating_sub(ROWS_MAX);
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
             table.figures {
                 caption { (caption) }
-                thead { tr { @for (column, name) in head.iter().enumerate() {
-                    @let is_number = rows[0].get(column).is_some_and(|cell| is_figure(cell));
-                    th class=[number(is_number)] scope="col" { (name) }
+                thead { tr { @for (column, (title, _)) in table.columns().enumerate() {
+                    th class=[class(column)] scope="col" { (title) }
                 } } }
                 tbody {
-                    @for row in shown {
-                        tr { @for (column, cell) in row.iter().enumerate() {
+                    @for row in table.rows().take(ROWS_MAX) {
+                        tr { @for (column, cell) in row.enumerate() {
                             @if column == header {
-                                th class=[number(is_figure(cell))] scope="row" { (cut(cell)) }
+                                th class=[class(column)] scope="row" { (cut(cell)) }
                             } @else {
-                                td class=[number(is_figure(cell))] { (cut(cell)) }
+                                td class=[class(column)] { (cut(cell)) }
                             }
                         } }
                     }
                 }
             }
         }
-        @if rows.len() > ROWS_MAX {
-            p { "Left out of the table: " (counted(rows.len() - ROWS_MAX, "more row")) "." }
-        }
+        @if more > 0 { p { "Left out of the table: " (counted(more, "more row")) "." } }
     }
-}
-
-/// The class of figures.
-fn number(is_figure: bool) -> Option<&'static str> {
-    is_figure.then_some("number")
-}
-
-/// Whether a text begins with a number: it is aligned right.
-fn is_figure(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit()) || [UNKNOWN, "-"].contains(&text)
 }
 
 /// What stands for an unknown figure.

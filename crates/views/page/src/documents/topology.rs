@@ -2,23 +2,20 @@
 
 use maud::{Markup, PreEscaped, html};
 use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology, counted};
-use report::{TextOptions, topology_svg, topology_text};
+use report::{Fields, Table, TextOptions, topology_svg, topology_text};
 
-use super::as_text::as_text;
 use super::error::Error;
-use super::frame::Content;
+use super::frame::{Content, as_text};
 use super::guard::fields;
 use super::table::{UNKNOWN, cut, or_unknown, table};
 use super::top::Top;
 
-/// Name and version of the document.
-pub(crate) const TOPOLOGY_FORMAT: &str = "numalab.topology/1";
 /// Maximum number of nodes that are drawn: a cell of the table of distances for each pair of them.
 const NODES_MAX: usize = 128;
 
 /// Reads a document.
 pub(crate) fn read_topology(text: &str) -> Result<Topology, Error> {
-    fields(text, TOPOLOGY_FORMAT)
+    fields(text, Topology::FORMAT)
 }
 
 /// Returns the page's content.
@@ -98,8 +95,8 @@ fn nodes(topology: &Topology) -> Markup {
             or_unknown(node.free_bytes.map(ByteSize)),
         ]
     });
-    let head = ["node", "CPUs", "memory", "free"];
-    table("Nodes", &head, &rows.collect::<Vec<_>>())
+    let titles = ">node|>CPUs|>memory|>free";
+    table("Nodes", &Table::of(titles).with(rows))
 }
 
 fn caches(topology: &Topology) -> Markup {
@@ -116,8 +113,8 @@ fn caches(topology: &Topology) -> Markup {
             or_unknown(cache.shared_by.as_ref().map(Vec::len)),
         ]
     });
-    let head = ["cache", "holds", "size of each", "number"];
-    table("Caches", &head, &rows.collect::<Vec<_>>())
+    let titles = "cache|holds|>size of each|>number";
+    table("Caches", &Table::of(titles).with(rows))
 }
 
 fn devices(topology: &Topology) -> Markup {
@@ -137,6 +134,6 @@ fn devices(topology: &Topology) -> Markup {
             or_unknown(device.node),
         ]
     });
-    let head = ["device", "names", "PCI address", "node"];
-    table("Devices", &head, &rows.collect::<Vec<_>>())
+    let titles = "device|names|PCI address|>node";
+    table("Devices", &Table::of(titles).with(rows))
 }

@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 use model::{FleetComparison, FleetGroup, GroupFigure, counted};
-use report::{figure_of_metric, fleet_answer, fleet_finding_words, fleet_undecided_words, plain};
+use report::{
+    Table, figure_of_metric, fleet_answer, fleet_finding_words, fleet_undecided_words, plain,
+};
 
 use super::multiples::{Matrix, legend};
 use crate::documents::{Content, Top, framed, table};
@@ -78,19 +80,12 @@ fn experiment(group: &FleetGroup, figures: &[GroupFigure]) -> Markup {
             found_from.map_or("-".to_owned(), percent),
         ]
     };
-    let rows: Vec<Vec<String>> = figures.iter().map(row).collect();
-    let centre = format!("median, {unit}");
-    let head = [
-        "case",
-        "machines",
-        &centre,
-        "spread, %",
-        "told apart from, %",
-    ];
+    let titles = format!("case|>machines|>median, {unit}|>spread, %|>told apart from, %");
+    let table_of_figures = Table::of(&titles).with(figures.iter().map(row));
     html! {
         h3 { (name) }
         @if let Some(matrix) = Matrix::of(figures) { (matrix.markup(group)) }
-        (table(&format!("Figures of {name}"), &head, &rows))
+        (table(&format!("Figures of {name}"), &table_of_figures))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use model::{BalanceReport, BalanceSample};
+use report::Table;
 
 use super::chart::{Axis, Chart, ChartPoint, Line, Scale};
 use crate::documents::{or_unknown, table};
@@ -60,8 +61,8 @@ pub fn balance_course(samples: &[BalanceSample]) -> Markup {
 
 /// The same figures as a table.
 fn figures(samples: &[BalanceSample]) -> Markup {
-    let [local, changed, returned] = SHARES.map(|(name, _)| format!("{name}, %"));
-    let head = ["s", &local, &changed, &returned];
+    let [local, changed, returned] = SHARES.map(|(name, _)| name);
+    let titles = format!(">s|>{local}, %|>{changed}, %|>{returned}, %");
     let rows = samples.iter().map(|sample| {
         let percent = |(_, share): (&str, Share)| {
             or_unknown(share(sample).map(|percent| format!("{percent:.1}")))
@@ -71,8 +72,7 @@ fn figures(samples: &[BalanceSample]) -> Markup {
             .chain(shares)
             .collect()
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    table("Second by second", &head, &rows)
+    table("Second by second", &Table::of(&titles).with(rows))
 }
 
 fn line(name: &str, samples: &[BalanceSample], percent: Share) -> Line {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{BandwidthResult, MatrixCell, NodeId, NodeMatrix};
-use report::{figure_of_gigabytes_per_s, plain};
+use report::{Table, figure_of_gigabytes_per_s, plain};
 
 use super::colours::Ramp;
 use super::heat_map::{HeatCell, HeatMap};
@@ -49,9 +49,9 @@ fn figures(matrix: &NodeMatrix) -> Markup {
             ]
         })
     });
-    let head = ["CPU node", "memory node", "GB/s", "interval, GB/s"];
-    let rows: Vec<Vec<String>> = rows.take(ROWS_MAX + 1).collect();
-    table("Bandwidth from CPU node to memory node", &head, &rows)
+    let titles = ">CPU node|>memory node|>GB/s|>interval, GB/s";
+    let rows = Table::of(titles).with(rows.take(ROWS_MAX + 1));
+    table("Bandwidth from CPU node to memory node", &rows)
 }
 
 fn absent(cell: &MatrixCell) -> String {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{CacheKind, LatencyCurve, LatencyResult, counted};
-use report::{figure_of_ns, figure_of_size};
+use report::{Table, figure_of_ns, figure_of_size};
 
 use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Mark, Scale};
 use super::loaded_latency::{pair_name, tick};
@@ -73,14 +73,8 @@ fn figures(curves: &[LatencyCurve]) -> Markup {
             ]
         })
     });
-    let head = [
-        "CPU node",
-        "memory node",
-        "working set",
-        "ns",
-        "windows, ns",
-    ];
-    table("Latency by working set", &head, &rows.collect::<Vec<_>>())
+    let titles = ">CPU node|>memory node|>working set|>ns|>windows, ns";
+    table("Latency by working set", &Table::of(titles).with(rows))
 }
 
 fn line(curve: &LatencyCurve) -> Line {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use model::{ByteSize, NodeId, NodeSet, Residency, counted, node_words};
-use report::figure_of_ns;
+use report::{Table, figure_of_ns};
 
 use super::colours::{Ramp, category};
 use super::picture::{Anchor, Label, Picture, px, text_width};
@@ -121,11 +121,11 @@ fn figures(flows: &Flows, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>, has_ns: bo
         }
         row
     });
-    let mut head = vec!["from", "memory", "on node", "bytes", "which is"];
-    if has_ns {
-        head.push("latency, ns");
-    }
-    table("From CPUs to memory", &head, &rows.collect::<Vec<_>>())
+    let titles = match has_ns {
+        true => "from|memory|>on node|>bytes|which is|>latency, ns",
+        false => "from|memory|>on node|>bytes|which is",
+    };
+    table("From CPUs to memory", &Table::of(titles).with(rows))
 }
 
 /// Bytes from owners to nodes.

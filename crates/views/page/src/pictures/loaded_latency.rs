@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{LoadLadder, NodeId, counted, node_words};
-use report::{figure_of_gigabytes_per_s, figure_of_ns};
+use report::{Table, figure_of_gigabytes_per_s, figure_of_ns};
 
 use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Mark, Scale};
 use crate::documents::table;
@@ -91,14 +91,8 @@ fn figures(ladders: &[LoadLadder]) -> Markup {
             ]
         })
     });
-    let head = [
-        "CPU node",
-        "memory node",
-        "load threads",
-        "load, GB/s",
-        "latency, ns",
-    ];
-    table("Latency under load", &head, &rows.collect::<Vec<_>>())
+    let titles = ">CPU node|>memory node|>load threads|>load, GB/s|>latency, ns";
+    table("Latency under load", &Table::of(titles).with(rows))
 }
 
 fn line(ladder: &LoadLadder) -> Line {

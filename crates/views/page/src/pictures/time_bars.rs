@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::counted;
-use report::{CaseView, ComparisonView, RunView};
+use report::{CaseView, ComparisonView, RunView, Side, Table};
 
 use super::colours::category;
 use super::picture::{Anchor, Label, NARROW, Picture, percent, px, text_width};
@@ -87,8 +87,11 @@ fn names(cases: &[Row<'_>]) -> Vec<String> {
 
 /// The same figures as a table.
 fn figures(cases: &[Row<'_>], names: &[String]) -> Markup {
-    let head = ["case"].into_iter().chain(names.iter().map(String::as_str));
-    let head: Vec<&str> = head.chain(["all"]).collect();
+    let names_of_columns = names.iter().map(String::as_str).chain(["all"]);
+    let columns = names_of_columns.map(|name| (name, Side::Right));
+    let columns: Vec<_> = std::iter::once(("case", Side::Left))
+        .chain(columns)
+        .collect();
     let rows = cases.iter().map(|(case, side)| {
         let mut sums = vec![0.0; names.len() + 1];
         for part in &case.time {
@@ -102,8 +105,10 @@ fn figures(cases: &[Row<'_>], names: &[String]) -> Markup {
         let cells = sums.iter().map(figure);
         std::iter::once(named(case, *side)).chain(cells).collect()
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    table("DB time per logical read, ns", &head, &rows)
+    table(
+        "DB time per logical read, ns",
+        &Table::new(&columns).with(rows),
+    )
 }
 
 /// The place of a part among the names; the last stands for all others.

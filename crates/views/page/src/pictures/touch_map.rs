@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, NodeId, TouchCell, TouchPicture, TouchedSegment};
+use report::Table;
 
 use super::picture::{Anchor, Label, Picture, percent, px};
 use super::squares::{NodeColours, Strip, key};
@@ -120,11 +121,10 @@ fn figures(runs: &[Run]) -> Markup {
         let (node, bytes) = (run.node.to_string(), ByteSize(run.bytes).to_string());
         vec![run.times(), run.places(), node, bytes]
     });
-    let head = ["s", "offset", "node of the CPU", "bytes"];
+    let titles = ">s|>offset|>node of the CPU|>bytes";
     table(
         "First touches by time and offset",
-        &head,
-        &rows.collect::<Vec<_>>(),
+        &Table::of(titles).with(rows),
     )
 }
 

@@ -1,7 +1,7 @@
 //! The page of a comparison of two runs.
 
 use maud::{Markup, html};
-use report::{ComparedRun, ComparisonView, PairView, plain};
+use report::{ComparedRun, ComparisonView, PairView, Side, Table, plain};
 
 use super::page::{LINES_MAX, lines};
 use crate::documents::{Content, Top, framed, table};
@@ -68,14 +68,8 @@ fn body(view: &ComparisonView) -> Markup {
 }
 
 fn pairs(view: &ComparisonView) -> Markup {
-    let mut heads = view.heads.clone();
-    if let Some(confidence) = &view.confidence {
-        heads[4].push_str(&format!(", {confidence} interval"));
-    }
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let rows = view.pairs.iter().map(|pair| pair.cells.to_vec());
     let caption = format!("Second against first, by {}", view.estimate);
-    table(&caption, &heads, &rows.collect::<Vec<_>>())
+    table(&caption, &view.table())
 }
 
 fn left_out(which: &str, cases: &[String]) -> Markup {
@@ -112,7 +106,13 @@ fn both([first, second]: &[ComparedRun; 2]) -> Markup {
 }
 
 fn of_pair(view: &ComparisonView, pair: &PairView) -> Markup {
-    let head = ["run", "round", &view.unit, "counts", "why not"];
+    let titles = [
+        ("run", Side::Left),
+        ("round", Side::Right),
+        (&*view.unit, Side::Right),
+        ("counts", Side::Left),
+        ("why not", Side::Left),
+    ];
     let rows = pair.cases.iter().zip(SIDES).flat_map(|(case, side)| {
         case.trials.iter().map(move |trial| {
             let reason = trial.reason.clone().unwrap_or_default();
@@ -145,7 +145,7 @@ fn of_pair(view: &ComparisonView, pair: &PairView) -> Markup {
                     (plain(&case.interval)) "); valid trials: " (plain(&case.valid)) "."
                 }
             }
-            (table("Trials", &head, &rows.collect::<Vec<_>>()))
+            (table("Trials", &Table::new(&titles).with(rows)))
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 use model::{LoadLadder, Metric, counted};
-use report::{CaseView, RunView};
+use report::{BANDWIDTH_FORMAT, CaseView, RunView, Side, Table};
 
 use crate::Error;
-use crate::documents::{BANDWIDTH_FORMAT, checked_format, read_bandwidth};
 use crate::documents::{Content, Top, framed, framed_parts, table};
+use crate::documents::{checked_format, read_bandwidth};
 use crate::pictures::{OperatingPoint, loaded_latency, time_bars, trial_dots};
 
 /// The document that a run is in JSON.
@@ -114,20 +114,15 @@ fn operating_points(view: &RunView) -> Vec<OperatingPoint> {
 }
 
 fn ranking(view: &RunView) -> Markup {
-    let columns = view.columns();
-    let heads: Vec<&str> = columns.iter().map(|(head, _)| head.as_str()).collect();
-    let cells = |case: &CaseView| columns.iter().map(|(_, cell)| cell(case).clone()).collect();
-    let rows: Vec<Vec<String>> = view.cases.iter().map(cells).collect();
     let title = if view.is_curve {
         "Latency under load"
     } else {
         "Ranking"
     };
-    table(title, &heads, &rows)
+    table(title, &view.table())
 }
 
 fn of_case(view: &RunView, case: &CaseView) -> Markup {
-    let head = ["round", &view.unit, "counts", "why not"];
     let rows = case.trials.iter().map(|trial| {
         vec![
             trial.round.to_string(),
@@ -136,6 +131,12 @@ fn of_case(view: &RunView, case: &CaseView) -> Markup {
             trial.reason.clone().unwrap_or_default(),
         ]
     });
+    let titles = [
+        ("round", Side::Right),
+        (&*view.unit, Side::Right),
+        ("counts", Side::Left),
+        ("why not", Side::Left),
+    ];
     html! {
         details {
             summary { (plain(&case.name)) ": placement, evidence and trials" }
@@ -145,7 +146,7 @@ fn of_case(view: &RunView, case: &CaseView) -> Markup {
                 p { "Evidence, as the kernel reports it:" }
                 (lines(&case.evidence))
             }
-            (table("Trials", &head, &rows.collect::<Vec<_>>()))
+            (table("Trials", &Table::new(&titles).with(rows)))
         }
     }
 }

@@ -108,14 +108,6 @@ pub(crate) fn comparison() -> ComparisonView {
         "0.671 (0.65 to 0.69)",
         "slower",
     ];
-    let heads = [
-        "first",
-        "M logical reads/s",
-        "second",
-        "M logical reads/s",
-        "times",
-        "verdict",
-    ];
     ComparisonView {
         verdict: "far has 32.9 % less than near".to_owned(),
         answer: "far has 32.9 % less than near".to_owned(),
@@ -124,7 +116,6 @@ pub(crate) fn comparison() -> ComparisonView {
         confidence: Some("95 %".to_owned()),
         estimate: "medians of trials",
         confidence_of_figures: "95 %".to_owned(),
-        heads: heads.map(str::to_owned),
         pairs: vec![PairView {
             cells: cells.map(str::to_owned),
             verdict: Verdict::Slower,

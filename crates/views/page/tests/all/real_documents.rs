@@ -8,6 +8,7 @@ use model::{
     SegmentKind, SegmentResidency, Severity, ShellLine,
 };
 use page::{document_page, documents_page};
+use report::{DoctorAnswer, Fields};
 
 fn golden(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/latency_golden");
@@ -88,7 +89,7 @@ fn the_figures_of_a_residency_are_on_its_page() {
         }],
         ..Residency::default()
     };
-    let text = serde_json::to_string(&report::residency_document(&residency)).unwrap();
+    let text = serde_json::to_string(&residency.document()).unwrap();
     let page = document_page(&text).unwrap();
     check_page(&page);
     assert!(
@@ -123,7 +124,7 @@ fn a_move_is_shown_before_and_after() {
         bytes_to_move: 1 << 29,
         ..MoveReport::default()
     };
-    let text = serde_json::to_string(&report::move_document(&report)).unwrap();
+    let text = serde_json::to_string(&report.document()).unwrap();
     let page = document_page(&text).unwrap();
     check_page(&page);
     assert!(page.contains("Memory by node before") && page.contains("Memory by node as planned"));
@@ -137,8 +138,12 @@ fn a_diagnosis_and_a_topology_have_pages() {
         ..model::Coverage::default()
     };
     let page = |diagnosis: &model::Diagnosis| {
-        let document = report::doctor_document(None, diagnosis, None);
-        let text = serde_json::to_string(&document).unwrap();
+        let document = DoctorAnswer {
+            target: None,
+            diagnosis,
+            threads: None,
+        };
+        let text = serde_json::to_string(&document.document()).unwrap();
         let page = document_page(&text).unwrap();
         check_page(&page);
         page

@@ -8,10 +8,10 @@ use verdict::{
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::{Side, Table};
 use crate::run::figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
 use crate::run::licence::{LicenceTerms, Licensed, licence_row, licence_table};
 use crate::run::ranking::{NAME_COLUMNS, middle};
-use crate::run::table::{Side, Table};
 use crate::verdict_words::names::EMULATED_COST;
 
 /// Name and version of the document.
@@ -129,13 +129,7 @@ fn table_of_same_cases(
     let title = format!("{unit} of {first} and of {second}{sure}");
     let mut text = options.paragraph("", &title, Style::Usual);
     text.push('\n');
-    let mut table = Table::new(&[
-        ("case", Side::Left),
-        ("first", Side::Right),
-        ("second", Side::Right),
-        ("times", Side::Left),
-        ("verdict", Side::Left),
-    ]);
+    let mut table = Table::of("case|>first|>second|times|verdict");
     for pair in &found.pairs {
         table.push(vec![
             (named(&pair.first.case), Style::Usual),
@@ -150,15 +144,7 @@ fn table_of_same_cases(
 }
 
 fn table(found: &RunComparison) -> Table {
-    let [first, unit, second, other_unit, times_title, verdict] = heads(found.metric);
-    let mut table = Table::new(&[
-        (first, Side::Left),
-        (unit, Side::Right),
-        (second, Side::Left),
-        (other_unit, Side::Right),
-        (times_title, Side::Left),
-        (verdict, Side::Left),
-    ]);
+    let mut table = table_of(found.metric.facts().shown_unit, "times");
     for pair in &found.pairs {
         let of = |case: &ComparedCase| {
             let name = plain_within(&case.case, NAME_COLUMNS);
@@ -174,10 +160,16 @@ fn table(found: &RunComparison) -> Table {
     table
 }
 
-/// The heads of the columns of pairs.
-pub(crate) fn heads(metric: Metric) -> [&'static str; 6] {
-    let unit = metric.facts().shown_unit;
-    ["first", unit, "second", unit, "times", "verdict"]
+/// The table of pairs, without rows.
+pub(crate) fn table_of(unit: &str, times: &str) -> Table {
+    Table::new(&[
+        ("first", Side::Left),
+        (unit, Side::Right),
+        ("second", Side::Left),
+        (unit, Side::Right),
+        (times, Side::Left),
+        ("verdict", Side::Left),
+    ])
 }
 
 /// The figure of a case in the unit shown.

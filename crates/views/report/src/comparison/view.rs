@@ -4,7 +4,8 @@
 use model::{Run, counted};
 use verdict::{ComparedCase, ComparedPair, Ratio, RunComparison, Verdict, common};
 
-use crate::comparison::text::{caveat_sentences, estimate, figure_text, heads, sentence, times};
+use crate::comparison::text::{caveat_sentences, estimate, figure_text, sentence, table_of, times};
+use crate::form::table::Table;
 use crate::run::figures::{RatioText, UNKNOWN, confidence_percent, value};
 use crate::run::ranking::middle;
 use crate::run::view::{CaseView, RunView, run_view};
@@ -31,8 +32,6 @@ pub struct ComparisonView {
     pub estimate: &'static str,
     /// The confidence of the intervals of figures.
     pub confidence_of_figures: String,
-    /// The heads of the columns of pairs.
-    pub heads: [String; 6],
     /// The pairs of cases.
     pub pairs: Vec<PairView>,
     /// Cases that only the first has.
@@ -43,6 +42,17 @@ pub struct ComparisonView {
     pub runs: [ComparedRun; 2],
     /// Whether speeds mean nothing, because a machine is emulated.
     pub is_emulated: bool,
+}
+
+impl ComparisonView {
+    /// The table of the pairs.
+    pub fn table(&self) -> Table {
+        let times = match &self.confidence {
+            Some(confidence) => &format!("times, {confidence} interval"),
+            None => "times",
+        };
+        table_of(&self.unit, times).with(self.pairs.iter().map(|pair| pair.cells.to_vec()))
+    }
 }
 
 /// What there is to see of a pair.
@@ -91,7 +101,6 @@ pub fn comparison_view(found: &RunComparison, first: &Run, second: &Run) -> Comp
         confidence: has_interval.then(|| confidence_percent(common(intervals))),
         estimate: estimate(found),
         confidence_of_figures: views[0].confidence.clone(),
-        heads: heads(found.metric).map(str::to_owned),
         pairs: pairs
             .filter_map(|pair| pair_view(found, pair, &views))
             .collect(),

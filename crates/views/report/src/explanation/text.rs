@@ -7,9 +7,9 @@ use verdict::{CaseCost, Difference, Explanation, Factor, MemoryShare};
 use crate::form::advice::Advice;
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::run::figures::{UNKNOWN, decimals, rate};
 use crate::run::ranking::NAME_COLUMNS;
-use crate::run::table::{Side, Table};
 
 /// Maximum number of causes of time off the CPU that are listed.
 const CAUSES_SHOWN: usize = 3;
@@ -151,23 +151,15 @@ pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
 }
 
 fn cases(found: &Explanation) -> Table {
-    let mut table = Table::new(&[
-        ("case", Side::Left),
-        ("times", Side::Left),
-        ("trials", Side::Right),
-        ("CPUs", Side::Right),
-        ("ns/read", Side::Right),
-        ("off the CPU, s per s", Side::Left),
-    ]);
+    let mut table = Table::of("case|times|>trials|>CPUs|>ns/read|off the CPU, s per s");
     for (at, case) in found.cases.iter().enumerate() {
-        let usual = |text: String| (text, Style::Usual);
-        table.push(vec![
-            usual(plain_within(&case.name, NAME_COLUMNS)),
-            usual(against_baseline(found, at)),
-            usual(case.trials.to_string()),
-            usual(known(case.cpus, |it| decimals(it, 2))),
-            usual(known(case.cpu_ns_per_read, rate)),
-            usual(most_off_cpu(case)),
+        table.row([
+            plain_within(&case.name, NAME_COLUMNS),
+            against_baseline(found, at),
+            case.trials.to_string(),
+            known(case.cpus, |it| decimals(it, 2)),
+            known(case.cpu_ns_per_read, rate),
+            most_off_cpu(case),
         ]);
     }
     table
@@ -233,13 +225,7 @@ fn parts(found: &Explanation, difference: &Difference) -> Table {
         &found.cases[difference.case],
         &found.cases[difference.baseline],
     );
-    let mut table = Table::new(&[
-        ("", Side::Left),
-        ("case", Side::Right),
-        ("against", Side::Right),
-        ("times", Side::Left),
-        ("share of the difference", Side::Right),
-    ]);
+    let mut table = Table::of("|>case|>against|times|>share of the difference");
     let shares = difference.shares;
     let share = |share: Option<f64>| known(share, |it| format!("{} %", decimals(100.0 * it, 1)));
     let two = |figure: fn(&CaseCost) -> Option<f64>, shown: fn(f64) -> String| {
@@ -272,7 +258,7 @@ fn parts(found: &Explanation, difference: &Difference) -> Table {
             times,
             share(of_difference),
         ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     table
 }

@@ -6,9 +6,9 @@ use model::{FirstTouch, TouchedRelation, counted};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::residency::figures::{percent, size};
 use crate::residency::relations::relation_name;
-use crate::run::table::{Side, Table};
 
 /// Relations in the table; the document has all.
 const SHOWN_MAX: usize = 12;
@@ -22,13 +22,7 @@ pub(crate) fn relations_text(touch: &FirstTouch, options: &TextOptions) -> Strin
     };
     let title = "Tables and indexes in the buffers now, by who touched these buffers first";
     let mut text = format!("\n{}", options.heading(title));
-    let mut table = Table::new(&[
-        ("relation", Side::Left),
-        ("size", Side::Right),
-        ("mostly first touched by", Side::Left),
-        ("node", Side::Right),
-        ("share", Side::Right),
-    ]);
+    let mut table = Table::of("relation|>size|mostly first touched by|>node|>share");
     for relation in relations.iter().take(SHOWN_MAX) {
         let (who, node, bytes) = most(relation);
         let name = relation_name(
@@ -43,7 +37,7 @@ pub(crate) fn relations_text(touch: &FirstTouch, options: &TextOptions) -> Strin
             node,
             percent(bytes, relation.bytes),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     text.push_str(&table.text(options));
     let more = relations.len().saturating_sub(SHOWN_MAX);

@@ -1,7 +1,6 @@
 //! Who touched memory first, as text and as the document `numalab.firsttouch/1`.
 
 use model::{ByteSize, BytesByNode, FirstTouch, TouchedSegment, counted};
-use serde::Serialize;
 
 use crate::first_touch::groups::{TouchGroup, groups};
 use crate::first_touch::picture;
@@ -10,11 +9,8 @@ use crate::first_touch::sentences::{all_bytes, fix, sentences};
 use crate::form::advice::Advice;
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::residency::figures::{percent, size};
-use crate::run::table::{Side, Table};
-
-/// Name and version of the document.
-const FIRST_TOUCH_FORMAT: &str = "numalab.firsttouch/1";
 
 /// Segments with a table; the document has all.
 const SEGMENTS_SHOWN: usize = 4;
@@ -24,20 +20,6 @@ const GROUPS_SHOWN: usize = 12;
 const WHO_COLUMNS: usize = 26;
 /// Maximum width of a name in a heading, in columns.
 const NAME_COLUMNS: usize = 48;
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct FirstTouchDocument<'a> {
-    format: &'static str,
-    #[serde(flatten)]
-    touch: &'a FirstTouch,
-}
-
-/// Returns the document.
-pub fn first_touch_document(touch: &FirstTouch) -> FirstTouchDocument<'_> {
-    let format = FIRST_TOUCH_FORMAT;
-    FirstTouchDocument { format, touch }
-}
 
 /// Formats a look.
 pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
@@ -127,20 +109,12 @@ fn segment_text(segment: &TouchedSegment, options: &TextOptions) -> String {
         ByteSize(segment.mapped_bytes)
     ));
     let all = all_bytes(segment);
-    let mut table = Table::new(&[
-        ("first touched by", Side::Left),
-        ("node", Side::Right),
-        ("pages", Side::Right),
-        ("share", Side::Right),
-        ("at s", Side::Right),
-        ("now on", Side::Left),
-        ("later", Side::Right),
-    ]);
+    let mut table = Table::of("first touched by|>node|>pages|>share|>at s|now on|>later");
     let groups = groups(segment);
     let (shown, left_out) = groups.split_at(groups.len().min(GROUPS_SHOWN));
     let largest = left_out.iter().find(|group| group.is_largest);
     for group in shown.iter().chain(largest) {
-        table.push(row(group, all));
+        table.row(row(group, all));
     }
     let others = [
         ("there before the look", segment.before_bytes),
@@ -166,7 +140,7 @@ fn segment_text(segment: &TouchedSegment, options: &TextOptions) -> String {
     text
 }
 
-fn row(group: &TouchGroup, all: u64) -> Vec<(String, Style)> {
+fn row(group: &TouchGroup, all: u64) -> [String; 7] {
     let between = match group.between_s {
         Some((first, last)) => format!("{first:.1}-{last:.1}"),
         None => "-".to_owned(),
@@ -178,7 +152,7 @@ fn row(group: &TouchGroup, all: u64) -> Vec<(String, Style)> {
         0 => "-".to_owned(),
         bytes => percent(bytes, all),
     };
-    let cells = [
+    [
         plain_within(&group.label(), WHO_COLUMNS),
         node,
         size(group.bytes),
@@ -186,8 +160,7 @@ fn row(group: &TouchGroup, all: u64) -> Vec<(String, Style)> {
         between,
         now_on(group),
         group.later_faults.to_string(),
-    ];
-    cells.map(|cell| (cell, Style::Usual)).to_vec()
+    ]
 }
 
 /// `1`, `0 25%, 1 75%`, or `3 nodes`.
@@ -220,11 +193,7 @@ fn now_on(group: &TouchGroup) -> String {
 
 fn private_text(touch: &FirstTouch, options: &TextOptions) -> String {
     let mut text = options.heading("Page faults in private memory and files, by node of the CPU");
-    let mut table = Table::new(&[
-        ("class", Side::Left),
-        ("processes", Side::Right),
-        ("faults by node", Side::Left),
-    ]);
+    let mut table = Table::of("class|>processes|faults by node");
     for class in touch.private.iter().take(GROUPS_SHOWN) {
         let faults = class.faults_by_cpu_node.iter();
         let faults = faults.map(|(node, faults)| format!("{node}: {faults}"));
@@ -233,7 +202,7 @@ fn private_text(touch: &FirstTouch, options: &TextOptions) -> String {
             class.processes.to_string(),
             faults.collect::<Vec<_>>().join(", "),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     text.push_str(&table.text(options));
     text

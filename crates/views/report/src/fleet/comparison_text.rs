@@ -4,7 +4,6 @@ use model::{
     FactKind, FactSplit, FigureDifference, FigurePair, FleetComparison, FleetFinding, FleetGroup,
     GroupFigure, counted,
 };
-use serde::Serialize;
 
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
@@ -18,24 +17,6 @@ const NAME_COLUMNS: usize = 40;
 const VALUE_COLUMNS: usize = 60;
 /// Lines of a screen for what stands above and below the groups.
 const FRAME_LINES: usize = 6;
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct FleetComparisonDocument<'a> {
-    /// `numalab.fleet-comparison/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub comparison: &'a FleetComparison,
-}
-
-/// Returns the document.
-pub fn fleet_comparison_document(comparison: &FleetComparison) -> FleetComparisonDocument<'_> {
-    FleetComparisonDocument {
-        format: "numalab.fleet-comparison/1",
-        comparison,
-    }
-}
 
 /// Formats a comparison, on one screen unless `is_full`.
 pub fn fleet_comparison_text(

@@ -4,4 +4,4 @@ pub(crate) mod advice;
 pub(crate) mod node_table;
 pub(crate) mod plain;
 pub(crate) mod style;
-pub(crate) mod svg_text;
+pub(crate) mod table;

@@ -2,14 +2,39 @@
 
 use model::{ByteSize, BytesByNode, NodeId, NodeSet};
 
-use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
+use crate::form::plain::plain_within;
+use crate::form::style::TextOptions;
+use crate::form::table::{Side, Table};
 
 /// Maximum number of nodes with their own columns; more nodes are written one below the other.
 const NODE_COLUMNS_MAX: usize = 8;
 
+/// Maximum width of a name, in columns.
+pub(crate) const NAME_COLUMNS: usize = 32;
+
 /// A row: what memory, when, and its bytes by node.
-pub(crate) struct NodeRow<'a>(pub String, pub &'static str, pub &'a BytesByNode);
+pub(crate) struct NodeRow<'a>(String, &'static str, &'a BytesByNode);
+
+/// Returns what memory it is: `/dev/zero (anonymous, 4 KiB)`.
+pub(crate) fn memory_label(name: &str, kind: &str, page_bytes: u64) -> String {
+    let name = plain_within(name, NAME_COLUMNS);
+    format!("{name} ({kind}, {})", ByteSize(page_bytes))
+}
+
+/// Returns the rows of some memory before, as planned and after something.
+pub(crate) fn node_rows<'a>(
+    label: String,
+    before: &'a BytesByNode,
+    planned: Option<(&'static str, &'a BytesByNode)>,
+    after: Option<&'a BytesByNode>,
+) -> impl Iterator<Item = NodeRow<'a>> {
+    let now = after.map_or("now", |_| "before");
+    let later = planned
+        .into_iter()
+        .chain(after.map(|after| ("after", after)));
+    let later = later.map(|(when, bytes)| NodeRow(String::new(), when, bytes));
+    std::iter::once(NodeRow(label, now, before)).chain(later)
+}
 
 /// Returns the table.
 pub(crate) fn node_table(rows: &[NodeRow<'_>], options: &TextOptions) -> String {
@@ -24,15 +49,12 @@ pub(crate) fn node_table(rows: &[NodeRow<'_>], options: &TextOptions) -> String 
     columns.extend(names.iter().map(|name| (name.as_str(), side)));
     let mut table = Table::new(&columns);
     for NodeRow(name, word, bytes) in rows {
-        let mut cells = vec![
-            (name.clone(), Style::Usual),
-            ((*word).to_owned(), Style::Usual),
-        ];
+        let mut cells = vec![name.clone(), (*word).to_owned()];
         match in_columns {
-            true => cells.extend(nodes.iter().map(|node| (size(bytes, node), Style::Usual))),
-            false => cells.push((listed(bytes), Style::Usual)),
+            true => cells.extend(nodes.iter().map(|node| size(bytes, node))),
+            false => cells.push(listed(bytes)),
         }
-        table.push(cells);
+        table.row(cells);
     }
     table.text(options)
 }

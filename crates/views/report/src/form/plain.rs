@@ -57,6 +57,21 @@ pub fn plain_json(document: &str) -> String {
     shown
 }
 
+/// Characters that mean something in Markdown or HTML.
+const SPECIAL: &str = "\\`*_{}[]<>#|~&";
+
+/// Returns a text on one line that means nothing but itself in Markdown.
+pub(crate) fn markdown(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in plain(text).chars() {
+        if SPECIAL.contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
 /// Returns the bytes of the colour sequence, such as `\e[33m`, at the start of a text, or 0.
 fn colour_bytes(text: &str) -> usize {
     let Some(parameters) = text.strip_prefix("\u{1b}[") else {
@@ -118,6 +133,11 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         assert_eq!(plain(text), expected);
+    }
+
+    #[test]
+    fn names_cannot_make_markup_or_columns() {
+        assert_eq!(markdown("a|b <b>*c*\n"), "a\\|b \\<b\\>\\*c\\*\\\\u\\{a\\}");
     }
 
     #[test]

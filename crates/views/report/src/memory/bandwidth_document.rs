@@ -1,14 +1,16 @@
 //! Bandwidths as the document `numalab.bandwidth/1`.
 
 use model::{
-    BandwidthMethod, BandwidthResult, Finding, LoadLadder, Machine, MatrixCell, NodeId,
-    StreamKernel, ThreadSweep, WholeMachine,
+    BandwidthMethod, BandwidthResult, Finding, LoadLadder, Machine, NodeId, StreamKernel,
+    ThreadSweep, WholeMachine,
 };
 use serde::Serialize;
 use verdict::common_of_cells;
 
+use crate::memory::cells::{CellReason, not_measured, values};
+
 /// Name and version of the document.
-pub(crate) const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
+pub const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
 
 /// The document. The order of the fields here is their order in the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,21 +38,9 @@ pub struct BandwidthDocument<'r> {
     findings: &'r [Finding],
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct CellReason<'r> {
-    cpu_node: NodeId,
-    memory_node: NodeId,
-    reason: Option<&'r str>,
-}
-
 /// Returns the bandwidth document.
 pub fn bandwidth_document(result: &BandwidthResult) -> BandwidthDocument<'_> {
     let matrix = &result.matrix;
-    let cells = |of: fn(&MatrixCell) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
-        let rows = matrix.rows();
-        rows.map(|(_, cells)| cells.iter().map(of).collect())
-            .collect()
-    };
     BandwidthDocument {
         format: BANDWIDTH_FORMAT,
         runs: &result.runs,
@@ -60,28 +50,14 @@ pub fn bandwidth_document(result: &BandwidthResult) -> BandwidthDocument<'_> {
         method: result.method.as_ref(),
         cpu_nodes: matrix.cpu_nodes(),
         memory_nodes: matrix.memory_nodes(),
-        bytes_per_s: cells(|cell| cell.value),
-        bytes_per_s_low: cells(|cell| cell.low),
-        bytes_per_s_high: cells(|cell| cell.high),
+        bytes_per_s: values(matrix, |cell| cell.value),
+        bytes_per_s_low: values(matrix, |cell| cell.low),
+        bytes_per_s_high: values(matrix, |cell| cell.high),
         confidence: common_of_cells(matrix),
-        not_measured: not_measured(result),
+        not_measured: not_measured(matrix),
         sweeps: &result.sweeps,
         whole_machine: &result.whole_machine,
         ladders: &result.ladders,
         findings: &result.findings,
     }
-}
-
-fn not_measured(result: &BandwidthResult) -> Vec<CellReason<'_>> {
-    let memory_nodes = result.matrix.memory_nodes();
-    let reasons = result.matrix.rows().flat_map(|(cpu_node, cells)| {
-        let cells = memory_nodes.iter().zip(cells);
-        let missing = cells.filter(|(_, cell)| cell.value.is_none());
-        missing.map(move |(memory_node, cell)| CellReason {
-            cpu_node,
-            memory_node: *memory_node,
-            reason: cell.absent_because.as_deref(),
-        })
-    });
-    reasons.collect()
 }

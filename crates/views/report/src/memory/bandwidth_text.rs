@@ -1,16 +1,17 @@
 //! Bandwidths as text: the matrix, thread sweeps, the whole machine, latency under load.
 
 use model::{
-    BandwidthResult, LoadLadder, MatrixCell, NodeId, StreamKernel, ThreadSweep, WholeMachine,
+    BandwidthResult, LoadLadder, NodeId, StreamKernel, ThreadSweep, WholeMachine,
     WholeMachineMemory, counted,
 };
 
 use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
+use crate::memory::cells::absent_sentences;
 use crate::memory::latency_figures::{GridCell, gigabytes_per_s, grid, pages, short_ns, size};
 use crate::memory::latency_text::{findings_section, machine_warning};
 use crate::run::figures::{UNKNOWN, ids};
-use crate::run::table::{Side, Table};
 
 /// Maximum length of a bar of a ladder, in columns.
 const BAR_COLUMNS: usize = 30;
@@ -63,19 +64,7 @@ fn notes(result: &BandwidthResult) -> Vec<String> {
             size(method.bytes_per_thread),
         ));
     }
-    let missing = |cell: &&MatrixCell| cell.value.is_none();
-    let cells = result.matrix.rows().flat_map(|(_, cells)| cells);
-    let mut reasons: Vec<&str> = cells
-        .filter(missing)
-        .map(|cell| cell.absent_because.as_deref().unwrap_or("no reason known"))
-        .collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    notes.extend(
-        reasons
-            .iter()
-            .map(|reason| format!("{UNKNOWN} not measured: {reason}.")),
-    );
+    notes.extend(absent_sentences(&result.matrix));
     notes
 }
 
@@ -128,11 +117,7 @@ fn whole_machine(measured: &[WholeMachine], options: &TextOptions) -> String {
         return String::new();
     }
     let mut text = format!("\n{}", options.heading("All CPUs at once"));
-    let mut table = Table::new(&[
-        ("memory", Side::Left),
-        ("threads", Side::Right),
-        ("GB/s", Side::Right),
-    ]);
+    let mut table = Table::of("memory|>threads|>GB/s");
     for row in measured {
         let memory = match row.memory {
             WholeMachineMemory::Local => "local to each thread",
@@ -144,7 +129,7 @@ fn whole_machine(measured: &[WholeMachine], options: &TextOptions) -> String {
             row.threads.to_string(),
             gigabytes_per_s(row.bytes_per_s),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     text.push_str(&table.text(options));
     text
@@ -159,12 +144,7 @@ fn ladder_text(ladder: &LoadLadder, options: &TextOptions) -> String {
         ids("node", &ladder.load_nodes),
     );
     let mut text = format!("\n{}", options.heading(&title));
-    let mut table = Table::new(&[
-        ("pause", Side::Right),
-        ("GB/s", Side::Right),
-        ("ns", Side::Right),
-        ("", Side::Left),
-    ]);
+    let mut table = Table::of(">pause|>GB/s|>ns|");
     let figures = ladder.points.iter().map(|point| point.ns);
     let most = figures.filter(|ns| ns.is_finite()).fold(0.0, f64::max);
     for point in &ladder.points {
@@ -183,7 +163,7 @@ fn ladder_text(ladder: &LoadLadder, options: &TextOptions) -> String {
             short_ns(point.ns),
             "█".repeat(length.min(BAR_COLUMNS)),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     text.push_str(&table.text(options));
     text

@@ -3,9 +3,9 @@
 use model::{Cache, CacheKind, CurvePoint, LatencyCurve, LatencyResult};
 
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::memory::latency_figures::{pages, short_ns, size};
 use crate::run::figures::UNKNOWN;
-use crate::run::table::{Side, Table};
 
 /// Rows of the plot.
 const ROWS: usize = 16;
@@ -195,12 +195,7 @@ fn line_of_labels(axes: &Axes, labels: impl Iterator<Item = (usize, String)>) ->
 
 /// Formats the levels of the curve, each next to the kernel's cache of the same number.
 fn levels(curve: &LatencyCurve, caches: &[(&Cache, u64)], options: &TextOptions) -> String {
-    let mut table = Table::new(&[
-        ("level", Side::Left),
-        ("ns", Side::Right),
-        ("fits up to", Side::Right),
-        ("the kernel says", Side::Left),
-    ]);
+    let mut table = Table::of("level|>ns|>fits up to|the kernel says");
     let last = curve.levels.len().saturating_sub(1);
     for (number, level) in curve.levels.iter().enumerate() {
         let is_memory = number == last && number > 0;
@@ -218,7 +213,7 @@ fn levels(curve: &LatencyCurve, caches: &[(&Cache, u64)], options: &TextOptions)
                 format!("L{}: {}", cache.level, size(*bytes))
             }),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     let mut text = table.text(options);
     let missing = caches

@@ -1,14 +1,16 @@
 //! Latencies as the document `numalab.latency/1`.
 
 use model::{
-    CpuId, Finding, HopClass, LatencyCurve, LatencyMethod, LatencyResult, Machine, MatrixCell,
-    NodeId, NodeLink, PageWalks, TransferMatrix,
+    CpuId, Finding, HopClass, LatencyCurve, LatencyMethod, LatencyResult, Machine, NodeId,
+    NodeLink, PageWalks, TransferMatrix,
 };
 use serde::Serialize;
 use verdict::common_of_cells;
 
+use crate::memory::cells::{CellReason, cells_that, not_measured, values};
+
 /// Name and version of the document.
-pub(crate) const LATENCY_FORMAT: &str = "numalab.latency/1";
+pub const LATENCY_FORMAT: &str = "numalab.latency/1";
 
 /// The document. The order of the fields here is their order in the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,13 +50,6 @@ struct CellName {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct CellReason<'r> {
-    cpu_node: NodeId,
-    memory_node: NodeId,
-    reason: Option<&'r str>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
 struct TransferDocument<'r> {
     home_node: NodeId,
     cpus: &'r [CpuId],
@@ -64,11 +59,6 @@ struct TransferDocument<'r> {
 /// Returns the latency document.
 pub fn latency_document(result: &LatencyResult) -> LatencyDocument<'_> {
     let matrix = &result.matrix;
-    let cells = |of: fn(&MatrixCell) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
-        let rows = matrix.rows();
-        rows.map(|(_, cells)| cells.iter().map(of).collect())
-            .collect()
-    };
     let distances = result.distances.as_ref().map(|distances| {
         let row = |from: &NodeId| {
             let to = matrix.memory_nodes().iter();
@@ -85,11 +75,11 @@ pub fn latency_document(result: &LatencyResult) -> LatencyDocument<'_> {
         method: result.method.as_ref(),
         cpu_nodes: matrix.cpu_nodes(),
         memory_nodes: matrix.memory_nodes(),
-        ns: cells(|cell| cell.value),
-        ns_low: cells(|cell| cell.low),
-        ns_high: cells(|cell| cell.high),
+        ns: values(matrix, |cell| cell.value),
+        ns_low: values(matrix, |cell| cell.low),
+        ns_high: values(matrix, |cell| cell.high),
         confidence: common_of_cells(matrix),
-        not_measured: not_measured(result),
+        not_measured: not_measured(matrix),
         unsteady: unsteady(result),
         distances,
         hop_classes: &result.hop_classes,
@@ -101,37 +91,13 @@ pub fn latency_document(result: &LatencyResult) -> LatencyDocument<'_> {
     }
 }
 
-fn not_measured(result: &LatencyResult) -> Vec<CellReason<'_>> {
-    let missing = |cell: &MatrixCell| cell.value.is_none();
-    let cells = cells_that(result, missing);
-    let cells = cells.map(|(cpu_node, memory_node, cell)| CellReason {
-        cpu_node,
-        memory_node,
-        reason: cell.absent_because.as_deref(),
-    });
-    cells.collect()
-}
-
 fn unsteady(result: &LatencyResult) -> Vec<CellName> {
-    let cells = cells_that(result, |cell| cell.is_unsteady);
+    let cells = cells_that(&result.matrix, |cell| cell.is_unsteady);
     let cells = cells.map(|(cpu_node, memory_node, _)| CellName {
         cpu_node,
         memory_node,
     });
     cells.collect()
-}
-
-/// Returns the `wanted` cells with their nodes.
-fn cells_that(
-    result: &LatencyResult,
-    wanted: fn(&MatrixCell) -> bool,
-) -> impl Iterator<Item = (NodeId, NodeId, &MatrixCell)> {
-    let memory_nodes = result.matrix.memory_nodes();
-    result.matrix.rows().flat_map(move |(cpu_node, cells)| {
-        let cells = memory_nodes.iter().zip(cells);
-        let cells = cells.filter(move |(_, cell)| wanted(cell));
-        cells.map(move |(memory_node, cell)| (cpu_node, *memory_node, cell))
-    })
 }
 
 fn transfer(matrix: &TransferMatrix) -> TransferDocument<'_> {

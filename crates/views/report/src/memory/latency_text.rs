@@ -10,6 +10,7 @@ use verdict::common_of_cells;
 use crate::diagnosis::findings_text::{Detail, findings_text};
 use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
+use crate::memory::cells::absent_sentences;
 use crate::memory::latency_figures::{GridCell, grid, ns, ns_range, pages, size};
 use crate::run::figures::{UNKNOWN, confidence_percent, ids};
 
@@ -81,22 +82,13 @@ fn notes(result: &LatencyResult, options: &TextOptions) -> String {
         notes.push(widest);
     }
     notes.extend(result.page_walks.as_ref().map(page_walks_sentence));
-    let cells = || result.matrix.rows().flat_map(|(_, cells)| cells);
-    if cells().any(|cell| cell.is_unsteady) {
+    let mut cells = result.matrix.rows().flat_map(|(_, cells)| cells);
+    if cells.any(|cell| cell.is_unsteady) {
         notes.push(format!(
             "{UNSTEADY} after a figure: its rounds scatter; do not rely on it."
         ));
     }
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    for cell in cells().filter(|cell| cell.value.is_none()) {
-        *reasons
-            .entry(cell.absent_because.as_deref().unwrap_or("no reason known"))
-            .or_default() += 1;
-    }
-    for (reason, count) in reasons {
-        let cells = counted(count, "cell");
-        notes.push(format!("{UNKNOWN} not measured ({cells}): {reason}."));
-    }
+    notes.extend(absent_sentences(&result.matrix));
     let notes = notes
         .iter()
         .map(|note| options.paragraph("", note, Style::Usual));

@@ -5,8 +5,8 @@ use model::{NodeSet, PageKind, WorkingSet, counted, node_words};
 use serde::Serialize;
 
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::memory::latency_figures::{ns, size};
-use crate::run::table::{Side, Table};
 
 /// What would be measured. The order of the fields is their order in the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -161,15 +161,7 @@ fn searched(found: &WorkingSet) -> String {
 }
 
 fn runs(plan: &MemoryPlan, options: &TextOptions) -> String {
-    let names = [
-        ("run", Side::Left),
-        ("cases", Side::Right),
-        ("rounds", Side::Right),
-        ("a round, s", Side::Right),
-        ("limit, s", Side::Right),
-        ("all, s", Side::Right),
-    ];
-    let mut table = Table::new(&names);
+    let mut table = Table::of("run|>cases|>rounds|>a round, s|>limit, s|>all, s");
     for run in &plan.runs {
         let cells = [
             run.experiment.clone(),
@@ -179,7 +171,7 @@ fn runs(plan: &MemoryPlan, options: &TextOptions) -> String {
             format!("{:.0}", run.limit_s),
             seconds(run.seconds_min, run.seconds_max),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     let all = seconds(plan.seconds_min, plan.seconds_max);
     format!("{}\nAbout {all} s in total.\n", table.text(options))

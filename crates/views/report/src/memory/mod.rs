@@ -2,6 +2,7 @@
 
 pub(crate) mod bandwidth_document;
 pub(crate) mod bandwidth_text;
+pub(crate) mod cells;
 pub(crate) mod latency_csv;
 pub(crate) mod latency_curve_text;
 pub(crate) mod latency_document;

@@ -4,19 +4,13 @@ use model::{
     BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize, counted, node_words,
     shell_line,
 };
-use serde::Serialize;
 
 use crate::form::advice::Advice;
-use crate::form::node_table::{NodeRow, node_table};
-use crate::form::plain::{plain, plain_within};
+use crate::form::node_table::{memory_label, node_rows, node_table};
+use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
 use crate::run::figures::whole;
 
-/// The name of the format.
-pub(crate) const BALANCE_FORMAT: &str = "numalab.balance/1";
-
-/// Maximum width of a name, in columns.
-const NAME_COLUMNS: usize = 32;
 /// More hint faults than this on other nodes, once pages have settled, are worth a word.
 const REMOTE_SHARE: f64 = 0.25;
 /// The seconds at the begin and at the end whose faults are compared.
@@ -25,22 +19,6 @@ const WINDOW_S: f64 = 10.0;
 /// What `--keep` means.
 const KEPT: &str = "the policy was kept: the kernel goes on moving pages, at any rate, until \
                     `numalab undo`";
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct BalanceDocument<'a> {
-    /// `numalab.balance/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub report: &'a BalanceReport,
-}
-
-/// Returns the document of a balancing.
-pub fn balance_document(report: &BalanceReport) -> BalanceDocument<'_> {
-    let format = BALANCE_FORMAT;
-    BalanceDocument { format, report }
-}
 
 /// Formats a balancing.
 pub fn balance_text(report: &BalanceReport, options: &TextOptions) -> String {
@@ -149,25 +127,11 @@ fn is_of_one_node(segment: &BalancedSegment) -> bool {
 fn segments(report: &BalanceReport, options: &TextOptions) -> String {
     let mut rows = Vec::new();
     for segment in &report.segments {
-        let when = match segment.bytes_by_node_after {
-            Some(_) => "before",
-            None => "now",
-        };
-        rows.push(NodeRow(label(segment), when, &segment.bytes_by_node_before));
-        if let Some(after) = &segment.bytes_by_node_after {
-            rows.push(NodeRow(String::new(), "after", after));
-        }
+        let label = memory_label(&segment.name, &segment.kind, segment.page_bytes);
+        let (before, after) = (&segment.bytes_by_node_before, &segment.bytes_by_node_after);
+        rows.extend(node_rows(label, before, None, after.as_ref()));
     }
     node_table(&rows, options)
-}
-
-fn label(segment: &BalancedSegment) -> String {
-    let name = plain_within(&segment.name, NAME_COLUMNS);
-    format!(
-        "{name} ({}, {})",
-        segment.kind,
-        ByteSize(segment.page_bytes)
-    )
 }
 
 fn policy(segment: &BalancedSegment) -> String {

@@ -1,33 +1,11 @@
 //! What doses say of placements, as text and as the document `numalab.dose/1`.
 
 use model::{DosePrediction, DoseReport, counted, shell_line};
-use serde::Serialize;
 
 use crate::form::advice::Advice;
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
-
-/// The name of the format.
-pub(crate) const DOSE_FORMAT: &str = "numalab.dose/1";
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct DoseDocument<'a> {
-    /// `numalab.dose/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub report: &'a DoseReport,
-}
-
-/// Returns the document.
-pub fn dose_document(report: &DoseReport) -> DoseDocument<'_> {
-    DoseDocument {
-        format: DOSE_FORMAT,
-        report,
-    }
-}
+use crate::form::table::Table;
 
 /// The widest name of a placement.
 const NAME_COLUMNS: usize = 27;
@@ -83,26 +61,17 @@ fn percent(share: f64) -> String {
 }
 
 fn doses(report: &DoseReport) -> Table {
-    let mut table = Table::new(&[
-        ("dose", Side::Left),
-        ("distance", Side::Right),
-        ("CPU time", Side::Right),
-    ]);
+    let mut table = Table::of("dose|>distance|>CPU time");
     for dose in &report.doses {
         let change = dose.cpu_time_change.map_or("-".to_owned(), percent);
         let cells = [plain(&dose.name), format!("{:+.3}", dose.distance), change];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     table
 }
 
 fn predictions(report: &DoseReport) -> Table {
-    let mut table = Table::new(&[
-        ("placement", Side::Left),
-        ("remote", Side::Right),
-        ("CPU time", Side::Right),
-        ("interval", Side::Right),
-    ]);
+    let mut table = Table::of("placement|>remote|>CPU time|>interval");
     for placement in &report.placements {
         let ends = placement.low.zip(placement.high);
         let interval = ends.map_or("-".to_owned(), |(low, high)| {
@@ -114,7 +83,7 @@ fn predictions(report: &DoseReport) -> Table {
             placement.cpu_time_change.map_or("-".to_owned(), percent),
             interval,
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     table
 }

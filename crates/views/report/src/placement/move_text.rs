@@ -1,33 +1,10 @@
 //! A move as text and as the document `numalab.move/1`.
 
 use model::{ByteSize, MoveReport, MoveStatus, MovedPart, counted};
-use serde::Serialize;
 
-use crate::form::node_table::{NodeRow, node_table};
+use crate::form::node_table::{NAME_COLUMNS, memory_label, node_rows, node_table};
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
-
-/// The name of the format.
-pub(crate) const MOVE_FORMAT: &str = "numalab.move/1";
-
-/// Maximum width of a name, in columns.
-const NAME_COLUMNS: usize = 32;
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct MoveDocument<'a> {
-    /// `numalab.move/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub report: &'a MoveReport,
-}
-
-/// Returns the document of a move.
-pub fn move_document(report: &MoveReport) -> MoveDocument<'_> {
-    let format = MOVE_FORMAT;
-    MoveDocument { format, report }
-}
 
 /// Formats a move.
 pub fn move_text(report: &MoveReport, options: &TextOptions) -> String {
@@ -100,25 +77,20 @@ fn parts(report: &MoveReport, options: &TextOptions) -> String {
     let planned = is_done(report, "planned", "then");
     let mut rows = Vec::new();
     for part in &report.parts {
-        let now = match part.bytes_by_node_after {
-            Some(_) => "before",
-            None => "now",
-        };
-        rows.push(NodeRow(label(part), now, &part.bytes_by_node_before));
-        rows.push(NodeRow(String::new(), planned, &part.bytes_by_node_planned));
-        if let Some(after) = &part.bytes_by_node_after {
-            rows.push(NodeRow(String::new(), "after", after));
-        }
+        let (before, after) = (&part.bytes_by_node_before, &part.bytes_by_node_after);
+        let planned = Some((planned, &part.bytes_by_node_planned));
+        rows.extend(node_rows(label(part), before, planned, after.as_ref()));
     }
     node_table(&rows, options)
 }
 
 fn label(part: &MovedPart) -> String {
-    let name = plain_within(&part.name, NAME_COLUMNS);
-    let page = ByteSize(part.page_bytes);
     match part.processes {
-        Some(count) => format!("{name} ({count} private)"),
-        None => format!("{name} ({}, {page})", part.kind),
+        Some(count) => format!(
+            "{} ({count} private)",
+            plain_within(&part.name, NAME_COLUMNS)
+        ),
+        None => memory_label(&part.name, &part.kind, part.page_bytes),
     }
 }
 

@@ -4,7 +4,7 @@ use model::{ByteSize, NodeId, PoolChange, PoolNeed, PoolOfNode, PoolReservation,
 use serde::Serialize;
 
 use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
+use crate::form::table::{Side, Table};
 
 /// The name of the format.
 pub(crate) const PAGES_FORMAT: &str = "numalab.pages/1";
@@ -90,7 +90,7 @@ pub fn pools_text(pools: &[PoolOfNode], options: &TextOptions) -> String {
             size(pool.node_free_bytes),
             size(pool.free_bytes_in_blocks),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     options.heading("Huge pages by node") + &table.text(options)
 }
@@ -109,12 +109,7 @@ pub fn reservations_text(
                 not available; the kernel does not say of which node, so they are counted as the \
                 free ones are spread";
     let mut text = options.paragraph("", note, Style::Usual);
-    let mut table = Table::new(&[
-        ("segment", Side::Left),
-        ("page", Side::Right),
-        ("reserved", Side::Right),
-        ("processes", Side::Left),
-    ]);
+    let mut table = Table::of("segment|>page|>reserved|processes");
     for holder in reservations {
         let processes = holder.processes.iter().take(PROCESSES_SHOWN);
         let processes = processes.map(|it| format!("{} {}", it.pid, it.name));
@@ -127,7 +122,7 @@ pub fn reservations_text(
             holder.pages.to_string(),
             processes.join(", "),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     text.push_str(&options.heading("Reserved by"));
     match reservations.is_empty() {

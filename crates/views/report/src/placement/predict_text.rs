@@ -1,32 +1,12 @@
 //! What placements would mean for a target, as text and as the document `numalab.predict/1`.
 
 use model::{ByteSize, MemoryFigures, NeededMemory, PredictedPlacement, Prediction, shell_line};
-use serde::Serialize;
 
 use crate::diagnosis::cure_plan_text::cpus_of_cure;
 use crate::form::advice::Advice;
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
-
-/// The name of the format.
-pub(crate) const PREDICT_FORMAT: &str = "numalab.predict/1";
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct PredictDocument<'a> {
-    /// `numalab.predict/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub prediction: &'a Prediction,
-}
-
-/// Returns the document of a prediction.
-pub fn predict_document(prediction: &Prediction) -> PredictDocument<'_> {
-    let format = PREDICT_FORMAT;
-    PredictDocument { format, prediction }
-}
+use crate::form::table::Table;
 
 /// Formats a prediction.
 pub fn predict_text(prediction: &Prediction, options: &TextOptions) -> String {
@@ -59,14 +39,7 @@ pub fn predict_text(prediction: &Prediction, options: &TextOptions) -> String {
 const NAME_COLUMNS: usize = 27;
 
 fn table(prediction: &Prediction) -> Table {
-    let mut table = Table::new(&[
-        ("placement", Side::Left),
-        ("remote", Side::Right),
-        ("access", Side::Right),
-        ("fullest", Side::Right),
-        ("to move", Side::Right),
-        ("CPU time", Side::Right),
-    ]);
+    let mut table = Table::of("placement|>remote|>access|>fullest|>to move|>CPU time");
     let mut push = |name: &str, figures: &MemoryFigures, moved: String, bound: String| {
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let access = match figures.latency_ns {
@@ -76,7 +49,7 @@ fn table(prediction: &Prediction) -> Table {
         let [remote, fullest] = [figures.remote_share, figures.fullest_share].map(percent);
         let name = plain_within(name, NAME_COLUMNS);
         let cells = [name, remote, access, fullest, moved, bound];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     };
     push("now", &prediction.now, String::new(), String::new());
     for placement in &prediction.placements {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::form::advice::Advice;
 use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
+use crate::form::table::Table;
 
 /// The name of the format.
 pub(crate) const TRY_FORMAT: &str = "numalab.try/1";
@@ -167,12 +167,7 @@ fn ended(report: &TryReport) -> String {
 fn figures(report: &TryReport, options: &TextOptions) -> String {
     let judged = |it: &TriedPlacement| (it.ratio, it.ratio_low.zip(it.ratio_high));
     let other = |it: &TriedPlacement| (it.other_ratio, it.other_low.zip(it.other_high));
-    let mut table = Table::new(&[
-        ("placement", Side::Left),
-        ("work per CPU time, %", Side::Right),
-        ("work per second, %", Side::Right),
-        ("pairs", Side::Right),
-    ]);
+    let mut table = Table::of("placement|>work per CPU time, %|>work per second, %|>pairs");
     for placement in &report.placements {
         let (cost, rate) = match report.judged_by {
             JudgedBy::Cost => (judged(placement), other(placement)),
@@ -184,7 +179,7 @@ fn figures(report: &TryReport, options: &TextOptions) -> String {
             cell(rate),
             placement.pairs.to_string(),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     table.text(options)
 }

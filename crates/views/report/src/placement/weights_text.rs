@@ -7,8 +7,8 @@ use model::{MeasuredWeights, NodeId, WeightOfNode, node_words};
 use serde::Serialize;
 
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::{Side, Table};
 use crate::memory::latency_figures::gigabytes_per_s;
-use crate::run::table::{Side, Table};
 
 /// Name and version of the document.
 const WEIGHTS_FORMAT: &str = "numalab.weights/1";
@@ -78,7 +78,7 @@ pub fn weights_text(
             percent(row.share_by_weight),
             now.map_or_else(|| "?".to_owned(), u64::to_string),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).into());
+        table.row(cells);
     }
     text.push_str(&table.text(options));
     let about = format!(

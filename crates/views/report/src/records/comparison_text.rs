@@ -1,32 +1,10 @@
 //! Compared records as text and as the document `numalab.record-comparison/1`.
 
 use model::{JudgedBy, counted};
-use serde::Serialize;
 
 use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
 use crate::records::comparison::{FigureCompared, RecordComparison};
-
-/// The name of the format.
-pub(crate) const RECORD_COMPARISON_FORMAT: &str = "numalab.record-comparison/1";
-
-/// The document.
-#[derive(Debug, Serialize)]
-pub struct RecordComparisonDocument<'a> {
-    /// `numalab.record-comparison/1`.
-    pub format: &'static str,
-    /// Its fields.
-    #[serde(flatten)]
-    pub comparison: &'a RecordComparison,
-}
-
-/// Returns the document.
-pub fn record_comparison_document(comparison: &RecordComparison) -> RecordComparisonDocument<'_> {
-    RecordComparisonDocument {
-        format: RECORD_COMPARISON_FORMAT,
-        comparison,
-    }
-}
 
 /// Formats compared records; `names` are those of the two sides.
 pub fn record_comparison_text(

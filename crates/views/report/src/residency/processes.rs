@@ -7,22 +7,15 @@ use model::{ByteSize, NodeId, ProcessResidency, Residency};
 
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::residency::figures::{NAME_COLUMNS, percent};
-use crate::run::table::{Side, Table};
 
 /// Maximum number of processes listed one by one.
 const PROCESSES_MAX: usize = 24;
 
 pub(crate) fn residency_processes(residency: &Residency, options: &TextOptions) -> String {
-    let mut table = Table::new(&[
-        ("PID", Side::Right),
-        ("what", Side::Left),
-        ("CPUs on nodes", Side::Left),
-        ("last on", Side::Right),
-        ("memory nodes", Side::Left),
-        ("private local", Side::Right),
-        ("shared local", Side::Right),
-    ]);
+    let mut table =
+        Table::of(">PID|what|CPUs on nodes|>last on|memory nodes|>private local|>shared local");
     for process in residency.processes.iter().take(PROCESSES_MAX) {
         let pinned = if process.pinned_to_node.is_some() {
             " only"
@@ -43,7 +36,7 @@ pub(crate) fn residency_processes(residency: &Residency, options: &TextOptions) 
             ),
             local(process.shared_local_share, process.shared_local_share_last),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     let mut text = options.heading("Processes") + &table.text(options);
     if residency.processes.len() > PROCESSES_MAX {

@@ -4,8 +4,8 @@ use model::{ByteSize, RelationResidency, Relations, ServerKind, ServerView, coun
 
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::residency::figures::{by_node_text, size};
-use crate::run::table::{Side, Table};
 
 /// Maximum number of relations in each table.
 const SHOWN_MAX: usize = 10;
@@ -84,13 +84,7 @@ fn table<'r>(
     relations: impl Iterator<Item = &'r RelationResidency>,
     options: &TextOptions,
 ) -> String {
-    let mut table = Table::new(&[
-        ("relation", Side::Left),
-        ("what", Side::Left),
-        ("bytes", Side::Right),
-        ("beyond even", Side::Right),
-        ("by node", Side::Left),
-    ]);
+    let mut table = Table::of("relation|what|>bytes|>beyond even|by node");
     for relation in relations.take(SHOWN_MAX) {
         let mut by_node = by_node_text(&relation.bytes_by_node);
         if relation.bytes_without_node > 0 {
@@ -103,7 +97,7 @@ fn table<'r>(
             size(relation.bytes_beyond_even),
             by_node,
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     table.text(options)
 }

@@ -7,13 +7,13 @@ use model::{
 use crate::diagnosis::findings_text::{Detail, findings_text};
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::residency::figures::{NAME_COLUMNS, NODE_COLUMNS_MAX, by_node_text, percent, size};
 use crate::residency::granules::{SegmentRow, segment_rows};
 use crate::residency::layout::layout_sentence;
 use crate::residency::processes::residency_processes;
 use crate::residency::relations::relations_text;
 use crate::residency::threads::residency_threads;
-use crate::run::table::{Side, Table};
 
 /// Maximum number of segments shown; files follow shared memory, and small ones are summed up.
 const SEGMENTS_MAX: usize = 12;
@@ -83,14 +83,7 @@ fn nodes(residency: &Residency, options: &TextOptions) -> String {
         *private.entry(*node).or_default() += bytes;
     }
     let all: u64 = residency.bytes_by_node.values().sum();
-    let mut table = Table::new(&[
-        ("node", Side::Right),
-        ("all", Side::Right),
-        ("share", Side::Right),
-        ("shared", Side::Right),
-        ("private", Side::Right),
-        ("files", Side::Right),
-    ]);
+    let mut table = Table::of(">node|>all|>share|>shared|>private|>files");
     let with_memory = residency.bytes_by_node.keys().copied();
     let nodes: NodeSet = residency.memory_nodes.iter().chain(with_memory).collect();
     for node in &nodes {
@@ -104,7 +97,7 @@ fn nodes(residency: &Residency, options: &TextOptions) -> String {
             size(of(&private)),
             size(of(&files)),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     options.heading("By node") + &table.text(options)
 }
@@ -119,17 +112,9 @@ fn segments(residency: &Residency, options: &TextOptions) -> String {
     if shared.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[
-        ("segment", Side::Left),
-        ("kind", Side::Left),
-        ("bytes", Side::Right),
-        ("pages", Side::Right),
-        ("processes", Side::Right),
-        ("policy", Side::Left),
-        ("by node", Side::Left),
-    ]);
+    let mut table = Table::of("segment|kind|>bytes|>pages|>processes|policy|by node");
     for row in shared.iter().take(SEGMENTS_MAX) {
-        table.push(segment_cells(row));
+        table.row(segment_cells(row));
     }
     let mut text = options.heading("Segments") + &table.text(options);
     if let Some(more) = shared.get(SEGMENTS_MAX..).filter(|more| !more.is_empty()) {
@@ -181,13 +166,12 @@ fn sampled_sentence(name: &str, sampled: &Sampled) -> String {
     )
 }
 
-fn segment_cells(row: &SegmentRow<'_>) -> Vec<(String, Style)> {
+fn segment_cells(row: &SegmentRow<'_>) -> [String; 7] {
     let segment = &row.segment;
     let kind = match row.files {
         1 => segment.kind.word().to_owned(),
         files => format!("{files} in {}", segment.kind.word()),
     };
-    let usual = |text: String| (text, Style::Usual);
     let mut by_node = by_node_text(&segment.bytes_by_node);
     let others = [
         ("unknown", segment.bytes_without_node),
@@ -197,21 +181,15 @@ fn segment_cells(row: &SegmentRow<'_>) -> Vec<(String, Style)> {
         let comma = if by_node.is_empty() { "" } else { ", " };
         by_node += &format!("{comma}{word} {}", size(bytes));
     }
-    vec![
-        usual(plain_within(&segment.name, NAME_COLUMNS)),
-        usual(kind),
-        usual(size(segment.bytes())),
-        usual(
-            segment
-                .page_bytes
-                .map_or(String::new(), |bytes| ByteSize(bytes).to_string()),
-        ),
-        usual(segment.processes.to_string()),
-        usual(plain_within(
-            segment.policy.as_deref().unwrap_or(""),
-            NAME_COLUMNS,
-        )),
-        usual(by_node),
+    let page = segment.page_bytes.map(|bytes| ByteSize(bytes).to_string());
+    [
+        plain_within(&segment.name, NAME_COLUMNS),
+        kind,
+        size(segment.bytes()),
+        page.unwrap_or_default(),
+        segment.processes.to_string(),
+        plain_within(segment.policy.as_deref().unwrap_or(""), NAME_COLUMNS),
+        by_node,
     ]
 }
 
@@ -224,12 +202,7 @@ fn private(residency: &Residency, options: &TextOptions) -> String {
     if residency.private.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[
-        ("class", Side::Left),
-        ("processes", Side::Right),
-        ("bytes", Side::Right),
-        ("by node", Side::Left),
-    ]);
+    let mut table = Table::of("class|>processes|>bytes|by node");
     for class in &residency.private {
         let cells = [
             plain_within(&class.class, NAME_COLUMNS),
@@ -237,7 +210,7 @@ fn private(residency: &Residency, options: &TextOptions) -> String {
             size(class.bytes_by_node.values().sum()),
             by_node_text(&class.bytes_by_node),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     options.heading("Private memory") + &table.text(options)
 }

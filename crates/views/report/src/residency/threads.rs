@@ -7,8 +7,8 @@ use model::{ByteSize, BytesByNode, NodeId, NodeSet, ThreadRole, Threads, counted
 
 use crate::form::plain::{plain, plain_within};
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::residency::figures::by_node_text;
-use crate::run::table::{Side, Table};
 
 /// Maximum number of roles shown: with thousands of threads of any names, it stays one screen.
 const ROLES_MAX: usize = 14;
@@ -27,13 +27,7 @@ pub(crate) fn residency_threads(threads: Option<&Threads>, options: &TextOptions
     let Some(threads) = threads.filter(|threads| are_worth_a_table(threads)) else {
         return String::new();
     };
-    let mut table = Table::new(&[
-        ("role", Side::Left),
-        ("threads", Side::Right),
-        ("CPUs", Side::Left),
-        ("last seen on node", Side::Left),
-        ("data there", Side::Right),
-    ]);
+    let mut table = Table::of("role|>threads|CPUs|last seen on node|>data there");
     for role in threads.roles.iter().take(ROLES_MAX) {
         let cells = [
             plain_within(&words(role), ROLE_COLUMNS),
@@ -42,7 +36,7 @@ pub(crate) fn residency_threads(threads: Option<&Threads>, options: &TextOptions
             seen(&role.last_seen_by_node),
             share(role.data_local_share_last),
         ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+        table.row(cells);
     }
     let mut text = match threads.roles.is_empty() {
         true => String::new(),

@@ -3,20 +3,15 @@
 use model::{Calibration, Run, counted};
 
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::run::figures::{UNKNOWN, decimals, rate, whole};
-use crate::run::table::{Side, Table};
 
 /// Formats the calibration of a run.
 pub fn calibration_text(run: &Run, options: &TextOptions) -> String {
     let Some(calibration) = &run.calibration else {
         return "The work unit was not calibrated.\n".to_string();
     };
-    let mut table = Table::new(&[
-        ("rows per statement", Side::Right),
-        ("logical reads/s", Side::Right),
-        ("gain", Side::Right),
-        ("", Side::Left),
-    ]);
+    let mut table = Table::of(">rows per statement|>logical reads/s|>gain|");
     let mut before: Option<f64> = None;
     for point in &calibration.points {
         let reads = point.logical_reads_per_s;

@@ -1,11 +1,12 @@
 //! The stored runs as a table.
 
-use model::{RunHeader, RunStatus, minute};
+use model::{RunHeader, minute};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::run::figures::{UNKNOWN, whole};
-use crate::run::table::{Side, Table};
+use crate::run::status::style;
 
 /// Maximum width of a text in the table, in columns.
 const TEXT_COLUMNS: usize = 24;
@@ -15,15 +16,7 @@ pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
     if headers.is_empty() {
         return "No run is stored.\n".to_string();
     }
-    let mut table = Table::new(&[
-        ("run", Side::Left),
-        ("started", Side::Left),
-        ("experiment", Side::Left),
-        ("host", Side::Left),
-        ("cases", Side::Right),
-        ("valid", Side::Right),
-        ("ended", Side::Left),
-    ]);
+    let mut table = Table::of("run|started|experiment|host|>cases|>valid|ended");
     for header in headers {
         let text = |text: &str| (plain_within(text, TEXT_COLUMNS), Style::Usual);
         let trials = u64::from(header.trials_valid)
@@ -62,21 +55,9 @@ fn named(header: &RunHeader) -> String {
 }
 
 fn ended(header: &RunHeader) -> (String, Style) {
-    let (word, style) = status(header.status);
+    let word = header.status.name();
     match header.emulated {
         Some(true) => (format!("{word}, emulated machine"), Style::Care),
-        _ => (word.to_string(), style),
-    }
-}
-
-/// Returns how a run ended, in one word.
-pub(crate) fn status(status: RunStatus) -> (&'static str, Style) {
-    match status {
-        RunStatus::Unfinished => ("unfinished", Style::Care),
-        RunStatus::Settled => ("settled", Style::Usual),
-        RunStatus::Bounded => ("bounded", Style::Usual),
-        RunStatus::Interrupted => ("interrupted", Style::Care),
-        RunStatus::Failed => ("failed", Style::Bad),
-        RunStatus::Imported => ("imported", Style::Usual),
+        _ => (word.to_owned(), style(header.status)),
     }
 }

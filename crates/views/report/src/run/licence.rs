@@ -6,9 +6,9 @@ use verdict::{judge, order};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::Table;
 use crate::run::figures::{UNKNOWN, decimals};
 use crate::run::ranking::NAME_COLUMNS;
-use crate::run::table::{Side, Table};
 
 /// The terms by which licences are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,14 +89,7 @@ pub fn licences_text(cases: &[CaseLicensed], options: &TextOptions) -> String {
 
 /// Creates a table of licences without rows.
 pub(crate) fn licence_table() -> Table {
-    Table::new(&[
-        ("case", Side::Left),
-        ("cores", Side::Right),
-        ("licences", Side::Right),
-        ("per licence", Side::Right),
-        ("price", Side::Right),
-        ("price per 1,000/s", Side::Right),
-    ])
+    Table::of("case|>cores|>licences|>per licence|>price|>price per 1,000/s")
 }
 
 /// Returns a row of the table of licences.

@@ -18,7 +18,7 @@ pub(crate) mod machine;
 pub(crate) mod markdown;
 pub(crate) mod ranking;
 pub(crate) mod reports;
-pub(crate) mod table;
+pub(crate) mod status;
 pub(crate) mod text;
 pub(crate) mod view;
 pub(crate) mod windows;

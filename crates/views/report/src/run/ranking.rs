@@ -6,10 +6,10 @@ use verdict::{CaseJudgement, Comparison, Judgement, Verdict, is_load_sweep, orde
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
+use crate::form::table::{Side, Table};
 use crate::run::figures::{
     BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
 };
-use crate::run::table::{Side, Table};
 
 /// Maximum width of a case's name in a table, in columns; its section has the whole name.
 pub(crate) const NAME_COLUMNS: usize = 24;

@@ -9,9 +9,9 @@ use crate::run::bars::bars;
 use crate::run::blocks;
 use crate::run::calibration::work_unit;
 use crate::run::case::case_text;
-use crate::run::history::status;
 use crate::run::machine::machine;
 use crate::run::ranking::ranking;
+use crate::run::status::{ended, style};
 use crate::run::windows::{TimeSpent, windows};
 use crate::verdict_words::sentence::verdict_sentence;
 use crate::verdict_words::warnings::run_warnings;
@@ -42,8 +42,7 @@ fn head(run: &Run, options: &TextOptions) -> String {
     let mut text = options.paragraph("", &run.question, Style::Strong);
     text.push('\n');
     text.push_str(&options.paragraph("machine  ", &machine(run), Style::Usual));
-    let (_, style) = status(run.status);
-    text.push_str(&options.paragraph("run      ", &which_run(run), style));
+    text.push_str(&options.paragraph("run      ", &which_run(run), style(run.status)));
     if let Some(method) = method(run) {
         text.push_str(&options.paragraph("method   ", &method, Style::Usual));
     }
@@ -73,18 +72,6 @@ pub(crate) fn which_run(run: &Run) -> String {
         status => format!("started {}, {}", run.started_at, ended(status)),
     };
     format!("{} of {}, {moment}", run.id, run.experiment)
-}
-
-/// Describes how a run ended, for readers who do not know the terms.
-pub(crate) fn ended(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Unfinished => "not ended",
-        RunStatus::Settled => "ended when every interval was narrow enough",
-        RunStatus::Bounded => "stopped at its trial or time limit",
-        RunStatus::Interrupted => "interrupted",
-        RunStatus::Failed => "failed",
-        RunStatus::Imported => "imported",
-    }
 }
 
 fn warnings(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {

@@ -6,6 +6,7 @@ use model::{Case, LoadLadder, Run, Trial, moment};
 use verdict::{CaseTotals, Judgement, Standing, explain, is_emulated, is_load_sweep, judge, order};
 
 use crate::explanation::text::sentence;
+use crate::form::table::{Side, Table};
 use crate::run::asked::asked;
 use crate::run::evidence::evidence_lines;
 use crate::run::figures::{UNKNOWN, confidence_percent, decimals, value};
@@ -70,28 +71,39 @@ pub struct RunView {
     pub definition: String,
 }
 
-/// A column of the table of cases: its head, and the cell of each case.
-pub type Column = (String, fn(&CaseView) -> &String);
+/// A column of the table of cases: its title, and the cell of each case.
+type Column<'a> = (&'a str, Side, fn(&CaseView) -> &String);
 
 impl RunView {
-    /// The columns of the table of its cases: the ranking, or the points of a curve.
-    pub fn columns(&self) -> Vec<Column> {
-        let of_all: [Column; 4] = [
-            ("case".to_owned(), |it| &it.name),
-            (self.unit.clone(), |it| &it.median),
-            (format!("{} interval", self.confidence), |it| &it.interval),
-            ("valid".to_owned(), |it| &it.valid),
+    /// The table of its cases: the ranking, or the points of a curve.
+    pub fn table(&self) -> Table {
+        let interval = format!("{} interval", self.confidence);
+        let of_all: [Column<'_>; 4] = [
+            ("case", Side::Left, |it| &it.name),
+            (&self.unit, Side::Right, |it| &it.median),
+            (&interval, Side::Right, |it| &it.interval),
+            ("valid", Side::Right, |it| &it.valid),
         ];
         let mut columns = of_all.to_vec();
         match self.is_curve {
-            true => columns.insert(1, ("load".to_owned(), |it| &it.load)),
+            true => columns.insert(1, ("load", Side::Right, |it| &it.load)),
             false => {
-                columns.insert(0, ("rank".to_owned(), |it| &it.rank));
-                columns.push((self.against.clone(), |it| &it.ratio));
-                columns.push(("verdict".to_owned(), |it| &it.verdict));
+                columns.insert(0, ("rank", Side::Right, |it| &it.rank));
+                columns.push((&self.against, Side::Left, |it| &it.ratio));
+                columns.push(("verdict", Side::Left, |it| &it.verdict));
             }
         }
-        columns
+        let titles: Vec<_> = columns
+            .iter()
+            .map(|(title, side, _)| (*title, *side))
+            .collect();
+        let cells = |case| {
+            columns
+                .iter()
+                .map(|(.., cell)| cell(case).clone())
+                .collect()
+        };
+        Table::new(&titles).with(self.cases.iter().map(cells))
     }
 }
 

@@ -6,13 +6,13 @@ use verdict::{CaseJudgement, Comparison, Judgement, TRIALS_ENOUGH, is_emulated, 
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions, cut};
+use crate::form::table::{Side, Table};
 use crate::run::bars::{MEDIAN, Scale, UNSURE};
 use crate::run::figures::{
     BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
 };
 use crate::run::ranking::middle;
 use crate::run::ranking::rank_text;
-use crate::run::table::{Side, Table};
 use crate::run::windows;
 use crate::verdict_words::names::trials;
 use crate::verdict_words::too_few::had_no_time;

@@ -3,7 +3,7 @@
 //!
 //! A screen counts its lines, so that it stays one screen with any number of runs and warnings.
 
-use model::{LatencyResult, Run, RunStatus};
+use model::{LatencyResult, Run};
 use verdict::{Judgement, judge};
 
 use crate::form::plain::plain;
@@ -11,6 +11,7 @@ use crate::form::style::{Style, TextOptions, cut, lines};
 use crate::memory::latency_figures::ns_range;
 use crate::memory::latency_text::latency_text;
 use crate::run::machine::machine_within;
+use crate::run::status::ended;
 use crate::run::text::run_text;
 use crate::screen::next::{Called, Next};
 use crate::screen::not_run::{NotRun, not_run_lines};
@@ -213,16 +214,10 @@ impl Screen {
     }
 }
 
-/// Returns `20261121-195502-963 of binding-vs-caging, stopped at its limit`. The id holds the time.
+/// Returns `20261121-195502-963 of binding-vs-caging, stopped at its trial or time limit`. The id
+/// holds the time.
 fn run_line(run: &Run) -> String {
-    let ended = match run.status {
-        RunStatus::Unfinished => "not ended",
-        RunStatus::Settled => "stopped when intervals were narrow",
-        RunStatus::Bounded => "stopped at its limit",
-        RunStatus::Interrupted => "interrupted",
-        RunStatus::Failed => "failed",
-        RunStatus::Imported => "imported",
-    };
+    let ended = ended(run.status);
     format!("{} of {}, {ended}", run.id, run.experiment)
 }
 

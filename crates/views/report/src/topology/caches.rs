@@ -6,20 +6,15 @@ use model::{
     ByteSize, Cache, CacheIndexing, CacheKind, CacheWritePolicy, CpuSet, Topology, counted,
 };
 
-use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
+use crate::form::style::TextOptions;
+use crate::form::table::Table;
 
 /// Formats the caches of CPUs; empty where the kernel shows none.
 pub(crate) fn caches_text(topology: &Topology, options: &TextOptions) -> String {
     if topology.caches.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[
-        ("cache", Side::Left),
-        ("size", Side::Right),
-        ("count", Side::Right),
-        ("each shared by", Side::Left),
-    ]);
+    let mut table = Table::of("cache|>size|>count|each shared by");
     for cache in &topology.caches {
         let shared_by = cache.shared_by.as_deref();
         let cells = [
@@ -28,7 +23,7 @@ pub(crate) fn caches_text(topology: &Topology, options: &TextOptions) -> String 
             shared_by.map_or_else(unknown, |caches| caches.len().to_string()),
             shared_by.map_or_else(unknown, sharers),
         ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     options.heading("Caches") + &table.text(options)
 }
@@ -57,14 +52,7 @@ pub(crate) fn memory_side_caches_text(topology: &Topology, options: &TextOptions
     if topology.memory_side_caches.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[
-        ("node", Side::Right),
-        ("level", Side::Right),
-        ("size", Side::Right),
-        ("line", Side::Right),
-        ("indexing", Side::Left),
-        ("writes", Side::Left),
-    ]);
+    let mut table = Table::of(">node|>level|>size|>line|indexing|writes");
     for cache in &topology.memory_side_caches {
         let indexing = cache.indexing.map(|indexing| match indexing {
             CacheIndexing::DirectMapped => "direct-mapped",
@@ -84,7 +72,7 @@ pub(crate) fn memory_side_caches_text(topology: &Topology, options: &TextOptions
             indexing.map_or_else(unknown, str::to_owned),
             writes.map_or_else(unknown, str::to_owned),
         ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     options.heading("Memory-side caches (level 1 is nearest to the memory)") + &table.text(options)
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Core, CpuId, CpuSet, Topology};
 
-use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
+use crate::form::style::TextOptions;
+use crate::form::table::{Side, Table};
 
 /// Formats the CPUs of a machine.
 pub fn topology_cpus_text(topology: &Topology, options: &TextOptions) -> String {
@@ -46,7 +46,7 @@ fn cpus_table(topology: &Topology, options: &TextOptions) -> String {
         } else {
             core.map_or("unknown".to_owned(), |core| core.cpus.to_string())
         });
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     options.heading("CPUs") + &table.text(options)
 }
@@ -68,14 +68,7 @@ fn packages_table(topology: &Topology, options: &TextOptions) -> String {
     for core in &topology.core_list {
         cores_of_package.entry(core.package).or_default().push(core);
     }
-    let mut table = Table::new(&[
-        ("package", Side::Right),
-        ("nodes", Side::Left),
-        ("cores", Side::Right),
-        ("CPUs", Side::Right),
-        ("first CPU of each core", Side::Left),
-        ("their siblings", Side::Left),
-    ]);
+    let mut table = Table::of(">package|nodes|>cores|>CPUs|first CPU of each core|their siblings");
     for (package, cores) in cores_of_package {
         let nodes: model::NodeSet = cores.iter().filter_map(|core| core.node).collect();
         let firsts: CpuSet = cores.iter().filter_map(|core| core.cpus.first()).collect();
@@ -88,7 +81,7 @@ fn packages_table(topology: &Topology, options: &TextOptions) -> String {
             firsts.to_string(),
             all.difference(&firsts).to_string(),
         ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     options.heading("Packages") + &table.text(options)
 }

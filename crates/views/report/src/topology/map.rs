@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use model::{LatencyResult, NodeId, Topology};
 
-use crate::form::svg_text::{push_centred, push_text};
 use crate::topology::distances::shown;
 
 const LINE: usize = 18;
@@ -123,6 +122,28 @@ fn shade(rank: usize, classes: usize) -> [u32; 3] {
     let last = classes.saturating_sub(1).max(1) as u32;
     let rank = rank as u32;
     FAR.map(|dark| (235 * (last - rank) + dark * rank) / last)
+}
+
+/// Adds a text; `style` are more attributes.
+pub(crate) fn push_text(svg: &mut String, x: usize, y: usize, style: &str, text: &str) {
+    let space = if style.is_empty() { "" } else { " " };
+    let text = escaped(text);
+    svg.push_str(&format!(
+        "<text x=\"{x}\" y=\"{y}\"{space}{style}>{text}</text>\n"
+    ));
+}
+
+/// Adds a text centred at a point.
+pub(crate) fn push_centred(svg: &mut String, x: usize, y: usize, ink: &str, text: &str) {
+    let style = format!("text-anchor=\"middle\" fill=\"{ink}\"");
+    push_text(svg, x, y, &style, text);
+}
+
+/// Escapes text between tags (XML 1.0, 2.4).
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

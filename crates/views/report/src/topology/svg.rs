@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use model::{ByteSize, LatencyResult, Node, NodeSet, Topology, counted};
 
 use crate::form::plain::plain_within;
-use crate::form::svg_text::push_text;
 use crate::topology::distances::{choice, cpu_count};
 use crate::topology::groups::{Group, groups};
 use crate::topology::map::DistanceMap;
+use crate::topology::map::push_text;
 
 const MARGIN: usize = 24;
 const LINE: usize = 18;

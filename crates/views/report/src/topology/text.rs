@@ -7,7 +7,7 @@ use model::{ByteSize, Device, DeviceKind, Node, Topology, counted};
 
 use crate::form::plain::plain;
 use crate::form::style::{Style, TextOptions};
-use crate::run::table::{Side, Table};
+use crate::form::table::{Side, Table};
 use crate::topology::caches::{caches_text, memory_side_caches_text};
 use crate::topology::distances::{distances_text, named};
 use crate::topology::settings::settings_text;
@@ -168,7 +168,7 @@ fn nodes_text(topology: &Topology, options: &TextOptions) -> String {
             true => [unknown(), unknown()],
             false => [node.cpus.len().to_string(), node.cpus.to_string()],
         });
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     options.heading("Nodes") + &table.text(options)
 }
@@ -220,14 +220,7 @@ fn pool_of(node: &Node, page_bytes: u64) -> String {
 
 /// Formats the firmware's ratings of the nodes' memory; empty where it has none.
 fn ratings_text(topology: &Topology, options: &TextOptions) -> String {
-    let mut table = Table::new(&[
-        ("node", Side::Right),
-        ("seen from", Side::Left),
-        ("read", Side::Right),
-        ("write", Side::Right),
-        ("read/s", Side::Right),
-        ("write/s", Side::Right),
-    ]);
+    let mut table = Table::of(">node|seen from|>read|>write|>read/s|>write/s");
     let time = |ns: Option<u64>| ns.map_or_else(unknown, |ns| format!("{ns} ns"));
     let rate = |bytes: Option<u64>| bytes.map_or_else(unknown, |bytes| ByteSize(bytes).to_string());
     if topology.memory_ratings.is_empty() {
@@ -242,7 +235,7 @@ fn ratings_text(topology: &Topology, options: &TextOptions) -> String {
             rate(rating.read_bytes_per_s),
             rate(rating.write_bytes_per_s),
         ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     options.heading("Memory ratings from the firmware (not measured)") + &table.text(options)
 }
@@ -291,7 +284,7 @@ fn huge_pages_text(topology: &Topology, options: &TextOptions) -> String {
             number(pool.surplus),
             number(pool.overcommit),
         ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     heading + &table.text(options)
 }
@@ -329,7 +322,7 @@ fn devices_text(topology: &Topology, options: &TextOptions) -> String {
             plain(&device.address),
             plain(&device.names.join(" ")),
         ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+        table.row(cells);
     }
     options.heading("Devices by node") + &table.text(options)
 }

@@ -5,7 +5,7 @@ use model::Run;
 use verdict::{Comparison, Judgement, Verdict, baseline_index, is_emulated, merit};
 
 use crate::run::figures::{BARE_PLACES, RatioText, confidence_percent, decimals};
-use crate::run::text::ended;
+use crate::run::status::ended;
 use crate::verdict_words::names::{name, trials};
 use crate::verdict_words::sentence::{seen, shared, verdict_sentence, won};
 

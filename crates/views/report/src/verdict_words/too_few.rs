@@ -4,6 +4,7 @@
 use model::{Measured, Run, RunStatus, Work};
 use verdict::{CaseJudgement, TRIALS_ENOUGH};
 
+use crate::run::status::broken_off;
 use crate::verdict_words::names::{names, some_joined, trials, valid_trials};
 
 /// Explains why there is no result, and what would help.
@@ -15,11 +16,9 @@ pub(crate) fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
     } else {
         format!("undecided: {}", too_few(run, &short))
     };
-    match run.status {
-        RunStatus::Interrupted => format!("the run was interrupted; {why}"),
-        RunStatus::Unfinished => format!("the run has not ended; {why}"),
-        RunStatus::Failed => format!("the run failed; {why}"),
-        RunStatus::Settled | RunStatus::Bounded | RunStatus::Imported => why,
+    match broken_off(run.status) {
+        Some(how) => format!("{how}; {why}"),
+        None => why,
     }
 }
 

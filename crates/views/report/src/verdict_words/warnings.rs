@@ -7,6 +7,7 @@ use verdict::{
 };
 
 use crate::run::figures::{RatioText, decimals};
+use crate::run::status::broken_off;
 use crate::verdict_words::controls;
 use crate::verdict_words::names::EMULATED_COST;
 use crate::verdict_words::names::name;
@@ -64,13 +65,11 @@ fn machine_warning(run: &Run) -> Option<String> {
 }
 
 fn status_warning(run: &Run) -> Option<String> {
-    let text = match run.status {
-        RunStatus::Unfinished => "the run has not ended: it is still running, or it was killed",
-        RunStatus::Interrupted => "the run was interrupted; the completed trials are kept",
-        RunStatus::Failed => "the run failed; the completed trials are kept",
-        RunStatus::Settled | RunStatus::Bounded | RunStatus::Imported => return None,
+    let then = match run.status {
+        RunStatus::Unfinished => ": it is still running, or it was killed",
+        _ => "; the completed trials are kept",
     };
-    Some(text.to_string())
+    Some(format!("{}{then}", broken_off(run.status)?))
 }
 
 /// Returns the warnings that all trials have in common, such as why the machine was not fit to be

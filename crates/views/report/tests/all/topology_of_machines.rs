@@ -3,7 +3,7 @@
 use std::fs;
 
 use model::Topology;
-use report::{TextOptions, topology_cpus_text, topology_document, topology_svg, topology_text};
+use report::{Fields, TextOptions, topology_cpus_text, topology_svg, topology_text};
 use testing::golden;
 
 /// Returns the names of the machines, in order.
@@ -82,7 +82,7 @@ fn every_machine_has_a_picture() {
 fn the_document_has_its_format_and_all_that_is_promised() {
     for name in names() {
         let topology = topology(&name);
-        let document = serde_json::to_value(topology_document(&topology)).unwrap();
+        let document = serde_json::to_value(topology.document()).unwrap();
         assert_eq!(document["format"], "numalab.topology/1");
         for field in ["nodes", "distances", "cpus", "packages", "cores"] {
             assert!(document.get(field).is_some(), "{name}: {field}");

@@ -7,7 +7,7 @@ use model::{
 };
 use proptest::option;
 use proptest::prelude::*;
-use report::{TextOptions, topology_cpus_text, topology_document, topology_svg, topology_text};
+use report::{Fields, TextOptions, topology_cpus_text, topology_svg, topology_text};
 
 fn cpus() -> impl Strategy<Value = CpuSet> {
     let cpus = prop::collection::vec((0..3000_u32).prop_map(CpuId), 0..5);
@@ -162,6 +162,6 @@ proptest! {
             let is_harmless = |char: char| char == '\n' || !char.is_control();
             prop_assert!(text.chars().all(is_harmless), "{text:?}");
         }
-        serde_json::to_string(&topology_document(&topology)).unwrap();
+        serde_json::to_string(&topology.document()).unwrap();
     }
 }

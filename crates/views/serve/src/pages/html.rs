@@ -78,6 +78,11 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     )
 }
 
+/// The style of the pages.
+pub(crate) const STYLE: &str = include_str!("../assets/style.css");
+/// The script of the live page.
+pub(crate) const SCRIPT: &str = include_str!("../assets/live.js");
+
 #[cfg(test)]
 mod tests {
     use super::*;

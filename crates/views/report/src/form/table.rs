@@ -1,9 +1,11 @@
-//! A table with aligned columns. Cells are already plain text; colours do not count as width.
+//! A table, in text with aligned columns and in Markdown; crate `page` writes it as HTML. In text,
+//! cells are already plain; colours do not count as width.
 
 use std::iter;
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::form::plain::markdown;
 use crate::form::style::{Style, TextOptions};
 
 /// Gap between two columns.
@@ -11,7 +13,7 @@ const GAP: &str = "  ";
 
 /// The alignment of a text in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// For text.
     Left,
     /// For numbers.
@@ -20,14 +22,26 @@ pub(crate) enum Side {
 
 /// Rows under titles.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<(String, Side)>,
     rows: Vec<Vec<(String, Style)>>,
 }
 
 impl Table {
-    /// Creates a table without rows.
-    pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
+    /// Creates a table without rows, with titles as in `case|>trials`: those after `>` are of
+    /// columns of numbers.
+    pub fn of(titles: &str) -> Self {
+        let columns = titles
+            .split('|')
+            .map(|title| match title.strip_prefix('>') {
+                Some(number) => (number, Side::Right),
+                None => (title, Side::Left),
+            });
+        Self::new(&columns.collect::<Vec<_>>())
+    }
+
+    /// Creates a table without rows, with titles that may have any characters.
+    pub fn new(columns: &[(&str, Side)]) -> Self {
         let columns = columns.iter();
         Table {
             columns: columns
@@ -37,7 +51,31 @@ impl Table {
         }
     }
 
+    /// Returns it with these rows.
+    #[must_use]
+    pub fn with(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        rows.into_iter().for_each(|cells| self.row(cells));
+        self
+    }
+
     /// Adds a row with one cell for each column.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let cells = cells.into_iter().map(|cell| (cell, Style::Usual));
+        self.push(cells.collect());
+    }
+
+    /// The titles of columns with their sides.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, Side)> {
+        self.columns.iter().map(|(title, side)| (&**title, *side))
+    }
+
+    /// The cells of each row.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = impl Iterator<Item = &str>> {
+        let rows = self.rows.iter();
+        rows.map(|cells| cells.iter().map(|(cell, _)| &**cell))
+    }
+
+    /// Adds a row with one cell for each column, each in its style.
     pub(crate) fn push(&mut self, cells: Vec<(String, Style)>) {
         assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
         self.rows.push(cells);
@@ -47,6 +85,22 @@ impl Table {
     pub(crate) fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+    }
+
+    /// Formats it as Markdown (GitHub Flavored Markdown, 4.10).
+    pub(crate) fn markdown(&self) -> String {
+        let row = |cells: &mut dyn Iterator<Item = &str>| {
+            let cells = cells.map(|cell| format!(" {} |", markdown(cell)));
+            format!("|{}\n", cells.collect::<String>())
+        };
+        let sides = self.columns().map(|(_, side)| match side {
+            Side::Left => "| --- ",
+            Side::Right => "| ---: ",
+        });
+        let rule = format!("{}|\n", sides.collect::<String>());
+        let titles = row(&mut self.columns().map(|(title, _)| title));
+        let rows = self.rows().map(|mut cells| row(&mut cells));
+        [titles, rule].into_iter().chain(rows).collect()
     }
 
     /// Formats titles, rule and rows.
