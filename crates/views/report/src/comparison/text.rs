@@ -144,7 +144,7 @@ fn table_of_same_cases(
 }
 
 fn table(found: &RunComparison) -> Table {
-    let mut table = table_of(found.metric.facts().shown_unit, "times");
+    let mut table = table_of(found.metric.facts().shown_unit, ("times", Side::Left));
     for pair in &found.pairs {
         let of = |case: &ComparedCase| {
             let name = plain_within(&case.case, NAME_COLUMNS);
@@ -161,13 +161,13 @@ fn table(found: &RunComparison) -> Table {
 }
 
 /// The table of pairs, without rows.
-pub(crate) fn table_of(unit: &str, times: &str) -> Table {
+pub(crate) fn table_of(unit: &str, times: (&str, Side)) -> Table {
     Table::new(&[
         ("first", Side::Left),
         (unit, Side::Right),
         ("second", Side::Left),
         (unit, Side::Right),
-        (times, Side::Left),
+        times,
         ("verdict", Side::Left),
     ])
 }

@@ -5,7 +5,7 @@ use model::{Run, counted};
 use verdict::{ComparedCase, ComparedPair, Ratio, RunComparison, Verdict, common};
 
 use crate::comparison::text::{caveat_sentences, estimate, figure_text, sentence, table_of, times};
-use crate::form::table::Table;
+use crate::form::table::{Side, Table};
 use crate::run::figures::{RatioText, UNKNOWN, confidence_percent, value};
 use crate::run::ranking::middle;
 use crate::run::view::{CaseView, RunView, run_view};
@@ -51,7 +51,8 @@ impl ComparisonView {
             Some(confidence) => &format!("times, {confidence} interval"),
             None => "times",
         };
-        table_of(&self.unit, times).with(self.pairs.iter().map(|pair| pair.cells.to_vec()))
+        table_of(&self.unit, (times, Side::Right))
+            .with(self.pairs.iter().map(|pair| pair.cells.to_vec()))
     }
 }
 
