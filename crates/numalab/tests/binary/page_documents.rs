@@ -10,6 +10,7 @@ use model::{
     NodeId, NodeSet, ProcessResidency, RelationResidency, Relations, Residency, SegmentArea,
     SegmentKind, SegmentResidency, TouchCell, TouchPicture, TouchedSegment,
 };
+use report::Fields;
 use serde::Serialize;
 
 fn json(document: &impl Serialize) -> String {
@@ -31,13 +32,10 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     vec![
         ("latency with curves", golden("measured.json")),
         ("bandwidth", golden("bandwidth.json")),
-        ("residency", json(&report::residency_document(&residency()))),
-        ("move", json(&report::move_document(&moved()))),
-        ("balance", json(&report::balance_document(&balance()))),
-        (
-            "first touch",
-            json(&report::first_touch_document(&touched())),
-        ),
+        ("residency", json(&residency().document())),
+        ("move", json(&moved().document())),
+        ("balance", json(&balance().document())),
+        ("first touch", json(&touched().document())),
     ]
 }
 
