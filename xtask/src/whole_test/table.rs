@@ -219,7 +219,9 @@ pub(crate) const HOST: &str = "host";
 pub(crate) const LONG: &[Long] = &[
     long(HOST, "first_minutes::", 110),
     long(HOST, "fleets::thirty_faults_", 20),
-    long(HOST, "pages_in_a_browser::every_page_", 30),
+    long(HOST, "pages_in_a_browser::every_picture_", 20),
+    long(HOST, "pages_in_a_browser::machines_", 25),
+    long(HOST, "pages_in_a_browser::runs_", 15),
     long(HOST, "postgres_connected::", 45),
     long(
         HOST,
@@ -309,7 +311,9 @@ pub(crate) const SLOW: &[&str] = &[
     "numalab first_minutes::",
     "numalab binding_vs_caging::",
     "numalab privileges::",
-    "numalab pages_in_a_browser::every_page_",
+    "numalab pages_in_a_browser::every_picture_",
+    "numalab pages_in_a_browser::machines_",
+    "numalab pages_in_a_browser::runs_",
     "numalab captures::a_capture_goes_to_stdout_",
     "numalab updates::",
     "numalab memory::a_busy_machine_",
