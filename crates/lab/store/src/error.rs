@@ -335,9 +335,9 @@ impl Error {
         }
     }
 
-    /// Whether it may be over when asked again.
+    /// Whether it may be over when asked again: a server that is away, or many writers before us.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, Error::Lost { .. })
+        matches!(self, Error::Lost { .. } | Error::Busy { .. })
     }
 
     /// The id is filled in by who knows it ([`Error::with_id`]).

@@ -12,7 +12,8 @@ use crate::database::Transaction;
 use crate::database::session::Session;
 use crate::place::Place;
 
-/// How long a server may be away: it restarts, or another takes its place.
+/// How long a server may be away, since it restarts, or another takes its place; or have others'
+/// writes to do before ours.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 /// The first wait for it, which doubles up to the longest.
 const WAIT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(3));
@@ -172,13 +173,7 @@ impl Server {
             let session = self.session(place)?;
             let last = session.batch(place, &ask);
             self.end(place, session, last.as_ref().err());
-            match last {
-                Err(Error::Busy { place }) => Err(Error::Lost {
-                    place,
-                    cause: "the last write has not ended".to_owned(),
-                }),
-                other => other,
-            }
+            last
         });
         let last = last.map_err(|cause| Error::Unknown {
             place: place.clone(),

@@ -197,6 +197,25 @@ fn a_server_that_stands_still_is_given_up() {
 /// The server is killed again and again while a run is recorded: every trial is there once, in its
 /// order, as if nothing had been.
 #[test]
+fn others_are_waited_for_longer_than_a_lock_may_last() {
+    let test = "others_are_waited_for_longer_than_a_lock_may_last";
+    let Some(home) = Home::of_server(test) else {
+        return;
+    };
+    let mut store = home.open();
+    std::thread::scope(|scope| {
+        let held = "BEGIN; LOCK TABLE runs; SELECT pg_sleep(12); COMMIT";
+        scope.spawn(|| home.sql(held));
+        let is_held = "SELECT count(*) FROM pg_locks
+                       WHERE relation = 'runs'::regclass AND mode = 'AccessExclusiveLock'";
+        while home.sql(is_held) != "1" {}
+        // The server gives up after 10 s.
+        store.insert(&small_run("a")).unwrap();
+    });
+    assert_eq!(store.load("a").unwrap(), small_run("a"));
+}
+
+#[test]
 fn a_run_is_recorded_through_the_ends_of_its_server() {
     let test = "a_run_is_recorded_through_the_ends_of_its_server";
     let Some(cluster) = Cluster::start(test) else {
