@@ -31,7 +31,7 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}\
 th,td{padding:.2rem .6rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top;\
 overflow-wrap:normal}\
 tbody th{font-weight:600;position:sticky;left:0;background:var(--paper)}\
-.number{text-align:right;white-space:nowrap}\
+.number,.reason{text-align:right}.number{white-space:nowrap}\
 pre{overflow-x:auto;padding:.6rem;border:1px solid var(--grid);font-size:.85rem}\
 dl.list{display:grid;grid-template-columns:max-content 1fr;gap:.2rem .8rem;margin:.3rem 0}\
 .list dt{color:var(--muted)}dd{margin:0}\

@@ -46,7 +46,7 @@ fn whole_table(caption: &str, table: &Table) -> Markup {
                             @if column == header {
                                 th class=[class(column)] scope="row" { (cut(cell)) }
                             } @else {
-                                td class=[class(column)] { (cut(cell)) }
+                                td class=[class(column).map(|it| of_cell(it, cell))] { (cut(cell)) }
                             }
                         } }
                     }
@@ -54,6 +54,14 @@ fn whole_table(caption: &str, table: &Table) -> Markup {
             }
         }
         @if more > 0 { p { "Left out of the table: " (counted(more, "more row")) "." } }
+    }
+}
+
+/// A cell of a column of figures may say why there is none, in words that need more lines.
+fn of_cell(class: &'static str, cell: &str) -> &'static str {
+    match cell.starts_with(char::is_alphabetic) {
+        true => "reason",
+        false => class,
     }
 }
 
