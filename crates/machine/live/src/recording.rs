@@ -108,7 +108,7 @@ impl<W: Write> Writer<W> {
 }
 
 /// Leaves of each command line the program alone, as captures do: what is handed on must hold no
-/// secret that somebody typed. A title that a server gave itself stays (`postgres: walwriter`).
+/// secret that was typed. A title that a server gave itself stays (`postgres: walwriter`).
 pub fn without_arguments(mut snapshot: Snapshot) -> Snapshot {
     let commands = snapshot.processes.iter_mut();
     for command in commands.filter_map(|process| process.command.as_mut()) {

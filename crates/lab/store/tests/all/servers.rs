@@ -204,12 +204,21 @@ fn others_are_waited_for_longer_than_a_lock_may_last() {
     };
     let mut store = home.open();
     std::thread::scope(|scope| {
-        let held = "BEGIN; LOCK TABLE runs; SELECT pg_sleep(12); COMMIT";
-        scope.spawn(|| home.sql(held));
+        // Holds a lock until another wants it, and 11 s more: the server gives up after 10.
+        let hold = "
+            BEGIN; LOCK TABLE runs;
+            DO $$ BEGIN
+                WHILE NOT EXISTS (
+                    SELECT FROM pg_locks WHERE relation = 'runs'::regclass AND NOT granted)
+                LOOP PERFORM pg_sleep(0.05); END LOOP;
+            END $$;
+            SELECT pg_sleep(11); COMMIT";
+        let holder = scope.spawn(|| home.sql(hold));
         let is_held = "SELECT count(*) FROM pg_locks
                        WHERE relation = 'runs'::regclass AND mode = 'AccessExclusiveLock'";
-        while home.sql(is_held) != "1" {}
-        // The server gives up after 10 s.
+        while home.sql(is_held) != "1" {
+            assert!(!holder.is_finished(), "nobody holds the lock");
+        }
         store.insert(&small_run("a")).unwrap();
     });
     assert_eq!(store.load("a").unwrap(), small_run("a"));
