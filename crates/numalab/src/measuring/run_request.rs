@@ -28,6 +28,8 @@ const TRIALS_MAX: u32 = 20;
 const TRIALS_MAX_ALTERNATING: u32 = 40;
 /// Half-width of every case's interval, relative to its median, at which a run may end.
 const HALF_WIDTH_TARGET: f64 = 0.02;
+/// The same if windows alternate, of ratios.
+const HALF_WIDTH_TARGET_ALTERNATING: f64 = 0.01;
 /// Longest warm-up: this multiple of the window, but at least this many seconds.
 const WARM_UP_MAX: (f64, f64) = (2.0, 3.0);
 /// Shortest warm-up in seconds.
@@ -84,15 +86,17 @@ pub(crate) fn request(
         output::talk(&which);
     }
     let alternates = obstacle.is_none();
-    let (window_s, trials_max) = match alternates {
+    let (window_s, trials_max, half_width_target) = match alternates {
         true => (
             arguments.seconds.unwrap_or(WINDOWS_ALTERNATING_S),
             TRIALS_MAX_ALTERNATING,
+            HALF_WIDTH_TARGET_ALTERNATING,
         ),
         // A measuring kernel has windows of its own.
         false => (
             kernel_window_s(&plan).unwrap_or_else(|| window_s(arguments)),
             TRIALS_MAX,
+            HALF_WIDTH_TARGET,
         ),
     };
     Ok(RunRequest {
@@ -109,7 +113,7 @@ pub(crate) fn request(
         trials_min: arguments.trials.unwrap_or(TRIALS_MIN),
         trials_max: arguments.trials.unwrap_or(trials_max),
         time_bound_s: arguments.within.or(share_s),
-        half_width_target: HALF_WIDTH_TARGET,
+        half_width_target,
         alternates,
         leaves_out: true,
     })

@@ -19,6 +19,11 @@ use crate::{CalibrationSpec, Cancel, Clock, RoundSpec, TrialSpec, Workload, Work
 /// the block under way when its share is used up.
 const OVER_ITS_SHARE: f64 = 1.2;
 
+/// Rounds of alternating windows that share the time, if there is time for more than the minimum.
+/// With few rounds, Student's t is what makes an interval wide; with many, starting them takes the
+/// time.
+const ROUNDS_AIM: u32 = 12;
+
 /// Assumed minimum time of a case in a round of alternating windows before the first such round, in
 /// seconds: processes, a small buffer cache and two windows, on two CPUs of a virtual machine.
 const CASE_LEAST_S: f64 = 0.6;
@@ -256,7 +261,8 @@ impl Runner<'_, '_> {
             self.tell_of_start(*index, &trial)?;
         }
         let begun_s = self.pace.clock.now_s();
-        let rounds = self.rule.rounds_lacking(&self.run.cases).max(1);
+        let lacking = self.rule.rounds_lacking(&self.run.cases);
+        let rounds = lacking.max(ROUNDS_AIM.saturating_sub(trial.round)).max(1);
         let share_s = self.pace.until_bound_s() / f64::from(rounds);
         let ends_s = share_s - self.closing_s;
         let has_gone_on = Cell::new(false);

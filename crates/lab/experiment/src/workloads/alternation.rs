@@ -20,12 +20,14 @@ use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted};
 use super::instance_validity::judged;
 use super::member::{Member, fail_who_shares, order_of_start, start, turns};
 use super::quiet_blocks::{Block, counted_blocks};
-use super::rhythm::{Blocks, Length, TRACE_WINDOW_S, TRACE_WINDOWS, Trace, Turn};
+use super::rhythm::{Blocks, Length, RUN_WINDOWS, TRACE_WINDOW_S, TRACE_WINDOWS, Trace, Turn};
 use crate::plan::needs_long_windows;
 use crate::{Cancel, RoundSpec, WorkloadError};
 
-/// Number of traces of each of two cases from which the turn is chosen.
-const TRACES: usize = 8;
+/// Number of traces of each of two cases from which the turn is chosen, and of traces in which both
+/// take turns.
+const TRACES: usize = 4;
+const TRACES_IN_TURN: usize = 3;
 /// Warm-up of each case before the first block, in seconds: long enough for the scheduler to settle
 /// its sessions on CPUs. Their page tables are complete by then; the lead-in of each window warms
 /// their caches.
@@ -142,6 +144,7 @@ impl Round<'_, '_> {
         let plan = Blocks::of(&works, turn, self.spec.trial.window_s);
         let blocks = self.blocks(members, &plan)?;
         let kept = counted_blocks(&blocks);
+        // All close at once: a round is short, and this is no part of what is measured.
         for (index, member) in members.iter_mut().enumerate() {
             let words = blocks.iter().zip(&kept).map(|(block, kept)| BlockWord {
                 kept: *kept,
@@ -151,6 +154,8 @@ impl Round<'_, '_> {
                 blocks: words.collect(),
             };
             self.tell(member, &close);
+        }
+        for member in members.iter_mut() {
             let trial = self.until(member, |report| match report {
                 InstanceReport::Trial(trial) => Some(*trial),
                 _ => None,
@@ -213,10 +218,15 @@ impl Round<'_, '_> {
             let member = &members[*index];
             !needs_long_windows(member.work) && member.running.is_some()
         };
-        let short: Vec<usize> = (0..members.len()).filter(is_short).take(2).collect();
-        if short.len() < 2 {
+        let mut short = (0..members.len()).filter(is_short);
+        let Some(one) = short.next() else {
             return Ok(Turn::LONG);
-        }
+        };
+        // Two memories displace each other from caches more than one that both use.
+        let shares = |other: &usize| members[*other].memory() == members[one].memory();
+        let Some(other) = short.min_by_key(shares) else {
+            return Ok(Turn::LONG);
+        };
         let length = Length {
             lead_in_s: 0.0,
             window_s: TRACE_WINDOW_S,
@@ -224,8 +234,8 @@ impl Round<'_, '_> {
         let windows: Vec<u32> = (0..TRACE_WINDOWS).collect();
         let mut traces = Vec::new();
         for _ in 0..TRACES {
-            for index in &short {
-                let of_cases = [(*index, windows.clone())];
+            for index in [one, other] {
+                let of_cases = [(index, windows.clone())];
                 let found = self.series(members, length, &of_cases, false)?;
                 traces.extend(found.reports.into_iter().map(|report| Trace {
                     work_per_s: report.work_per_s,
@@ -234,7 +244,18 @@ impl Round<'_, '_> {
                 }));
             }
         }
-        Ok(Turn::of(&traces))
+        let mut in_turn = Vec::new();
+        for _ in 0..TRACES_IN_TURN {
+            let of_case = |place: u32| -> Vec<u32> {
+                let runs = 0..TRACE_WINDOWS / RUN_WINDOWS;
+                let first = runs.map(|run| (2 * run + place) * RUN_WINDOWS);
+                first.flat_map(|first| first..first + RUN_WINDOWS).collect()
+            };
+            let of_cases = [(one, of_case(0)), (other, of_case(1))];
+            let found = self.series(members, length, &of_cases, false)?;
+            in_turn.extend(found.reports.into_iter().map(|report| report.work_per_s));
+        }
+        Ok(Turn::of(&traces, &in_turn))
     }
 
     /// Opens a series for the cases with these turns, and waits until it is over.

@@ -22,7 +22,7 @@ pub(super) struct Member<'c> {
 
 impl Member<'_> {
     /// Returns the case that made the memory it uses.
-    fn memory(&self) -> &str {
+    pub(super) fn memory(&self) -> &str {
         self.memory_of.as_ref().unwrap_or(&self.case.name)
     }
 

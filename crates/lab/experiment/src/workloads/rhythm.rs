@@ -4,18 +4,20 @@
 //! of seconds. The shorter the windows, the more of it two cases have in common, until the lead-ins
 //! take the time of the windows.
 
+use instance::Turns;
 use model::LogicalReads;
 use stats::{Generator, median};
+
+use crate::plan::needs_long_windows;
 
 /// Lead-in of cases with long windows, in seconds, where it cannot be measured.
 const LEAD_IN_USUAL_S: f64 = 0.03;
 /// Minimum and maximum lead-in before a long window, in seconds.
 const LEAD_IN_LONG_S: (f64, f64) = (0.01, 0.2);
 /// Minimum lead-in before a short window, in seconds: waking up takes up to 0.1 ms.
-const LEAD_IN_SHORT_S_MIN: f64 = 0.0005;
+const LEAD_IN_SHORT_S_MIN: f64 = 0.0003;
 /// Ratio of the lead-in to the time that a case loses while it refills its caches: before a long
-/// window, which may follow a long window of another case, and before a short one, which cannot
-/// follow one that displaced as much.
+/// window and before a short one. If what is lost decays exponentially, an e^-2.5 of it is left.
 const TIMES_LOST: (f64, f64) = (4.0, 2.5);
 /// Minimum time of a case in a block, in seconds: a cage hands over turns, and a quota is renewed,
 /// every 0.1 s.
@@ -26,9 +28,10 @@ const TIMES_LEAD_IN: f64 = 3.0;
 /// (`Documentation/scheduler/sched-bwc.rst`), which numalab keeps. With a quota, a window holds
 /// whole periods.
 const PERIOD_S: f64 = 0.1;
-/// A window is so many times as long as a statement, and as the CPU time to fall asleep and to wake
-/// up: 2 % of it at most is due to chance, or to parking.
-const TIMES_STATEMENT: f64 = 50.0;
+/// A window is so many times as long as a statement: the one that ends first began before it.
+const TIMES_STATEMENT: f64 = 25.0;
+/// A window is so many times as long as the CPU time to fall asleep and to wake up.
+const TIMES_PARK: f64 = 50.0;
 /// Lengths of windows to choose from, in windows of a trace.
 const CANDIDATES: [usize; 6] = [1, 2, 3, 5, 8, 12];
 /// Two costs are alike within this factor, by the chance in so few traces; then the longer window
@@ -39,6 +42,9 @@ const ALIKE: f64 = 1.2;
 pub(super) const TRACE_WINDOW_S: f64 = 0.001;
 /// Number of windows of a trace.
 pub(super) const TRACE_WINDOWS: u32 = 48;
+/// Number of windows that one case has before the other has as many, in traces of two cases in
+/// turn.
+pub(super) const RUN_WINDOWS: u32 = 4;
 
 /// What a case did after the other case of the traces had run.
 #[derive(Debug, Clone)]
@@ -68,9 +74,10 @@ impl Turn {
         long_lead_in_s: LEAD_IN_USUAL_S,
     };
 
-    /// Chooses the turn whose interval is narrowest at equal time, from traces of two cases in
-    /// turn.
-    pub(super) fn of(traces: &[Trace]) -> Turn {
+    /// Chooses the turn whose interval is narrowest at equal time, from traces of two cases, each
+    /// after one of the other, and from rates in traces in which they change every
+    /// [`RUN_WINDOWS`].
+    pub(super) fn of(traces: &[Trace], in_turn: &[Vec<f64>]) -> Turn {
         let middle = |of: fn(&Trace) -> f64| {
             let all: Vec<f64> = traces.iter().map(of).collect();
             median(&all).unwrap_or(0.0)
@@ -78,23 +85,22 @@ impl Turn {
         let lost_s = lost_s(traces);
         let statement_s = middle(|trace| trace.statement_s);
         let long_lead_in_s = (TIMES_LOST.0 * lost_s).clamp(LEAD_IN_LONG_S.0, LEAD_IN_LONG_S.1);
-        let lead_in_s = (TIMES_LOST.1 * lost_s).max(LEAD_IN_SHORT_S_MIN);
-        let lead_in_s = lead_in_s.max(2.0 * statement_s).min(long_lead_in_s);
-        let window_s_min = TIMES_STATEMENT * statement_s.max(middle(|trace| trace.park_cpu_s));
+        let lead_in_s = TIMES_LOST.1 * lost_in_turn_s(in_turn).unwrap_or(lost_s);
+        let lead_in_s = lead_in_s.max(LEAD_IN_SHORT_S_MIN).max(2.0 * statement_s);
+        let lead_in_s = lead_in_s.min(long_lead_in_s);
+        let park_cpu_s = middle(|trace| trace.park_cpu_s);
+        let window_s_min = (TIMES_STATEMENT * statement_s).max(TIMES_PARK * park_cpu_s);
         let costs = CANDIDATES.iter().filter_map(|&windows| {
             let variance = variance_within(traces, windows, lead_in_s)?;
             Some((windows as f64 * TRACE_WINDOW_S, variance))
         });
-        let whole = f64::from(TRACE_WINDOWS) * TRACE_WINDOW_S;
-        let across = variance_across(traces).map(|variance| (whole, variance));
         let costs: Vec<(f64, f64)> = costs
-            .chain(across)
             .map(|(window_s, variance)| (window_s, variance * (window_s + lead_in_s)))
             .collect();
         let least = costs.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
         let alike = costs.iter().filter(|it| it.1 <= least * ALIKE);
         let window_s = alike.map(|it| it.0).fold(0.0, f64::max).max(window_s_min);
-        if window_s == 0.0 || window_s >= whole {
+        if window_s == 0.0 || window_s > f64::from(TRACE_WINDOWS) * TRACE_WINDOW_S {
             return Turn {
                 lead_in_s: long_lead_in_s,
                 window_s: BLOCK_S_MIN,
@@ -121,6 +127,25 @@ fn lost_s(traces: &[Trace]) -> f64 {
     median(&lost).unwrap_or(0.0).max(0.0)
 }
 
+/// Returns the same at the begin of a turn, from rates of a case in runs of [`RUN_WINDOWS`],
+/// between which the other case had as many.
+fn lost_in_turn_s(in_turn: &[Vec<f64>]) -> Option<f64> {
+    let run = RUN_WINDOWS as usize;
+    let lost = |rates: &Vec<f64>| {
+        let of_place = |place: usize| {
+            let rates: Vec<f64> = rates.iter().skip(place).step_by(run).copied().collect();
+            mean(&rates)
+        };
+        let rates: Option<Vec<f64>> = (0..run).map(of_place).collect();
+        let rates = rates?;
+        let (first, second) = rates.split_at(run / 2);
+        let reached = mean(second).filter(|rate| *rate > 0.0)?;
+        Some(first.iter().map(|rate| 1.0 - rate / reached).sum::<f64>() * TRACE_WINDOW_S)
+    };
+    let lost: Vec<f64> = in_turn.iter().filter_map(lost).collect();
+    Some(median(&lost)?.max(0.0))
+}
+
 fn mean(rates: &[f64]) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
@@ -140,17 +165,6 @@ fn variance_within(traces: &[Trace], windows: usize, lead_in_s: f64) -> Option<f
         }
     }
     mean(&squares).filter(|it| it.is_finite())
-}
-
-/// Returns the same for neighbouring traces, without what the two cases differ by.
-fn variance_across(traces: &[Trace]) -> Option<f64> {
-    let pair =
-        |pair: &[Trace]| Some((mean(&pair[0].work_per_s)? / mean(&pair[1].work_per_s)?).ln());
-    let pairs: Option<Vec<f64>> = traces.chunks_exact(2).map(pair).collect();
-    let pairs = pairs.filter(|it| it.len() > 1)?;
-    let middle = mean(&pairs)?;
-    let squares: f64 = pairs.iter().map(|it| (it - middle).powi(2)).sum();
-    Some(squares / (pairs.len() - 1) as f64).filter(|it| it.is_finite())
 }
 
 /// The blocks of a round: in each, every case is measured for the same time.
@@ -174,7 +188,10 @@ impl Blocks {
     ///
     /// Instance caging does not lengthen blocks: in each, the next sessions have the first turns.
     pub(super) fn of(works: &[&LogicalReads], turn: Turn, all_s: f64) -> Self {
-        let least_s = BLOCK_S_MIN.max(turn.long_lead_in_s * TIMES_LEAD_IN);
+        let least_s = match works.iter().any(|work| needs_long_windows(work)) {
+            true => BLOCK_S_MIN.max(turn.long_lead_in_s * TIMES_LEAD_IN),
+            false => (turn.window_s * Turns::MAX as f64).min(BLOCK_S_MIN),
+        };
         let has_quota = works.iter().any(|work| work.load.cpu_quota.is_some());
         let (case_s, blocks) = match has_quota {
             // Stretch the blocks so that together they last as long as requested.
@@ -277,29 +294,52 @@ mod tests {
         (0..16).map(|_| trace()).collect()
     }
 
+    /// Rates of a case in runs of [`RUN_WINDOWS`], at the begin of which it loses `lost_s`.
+    fn in_turn(lost_s: f64) -> Vec<Vec<f64>> {
+        let rate = |window: u32| match window % RUN_WINDOWS {
+            0 => 1.0 - lost_s / TRACE_WINDOW_S,
+            _ => 1.0,
+        };
+        vec![(0..TRACE_WINDOWS).map(rate).collect(); 6]
+    }
+
     #[test]
     fn slow_noise_makes_windows_short_and_fast_noise_makes_them_long() {
-        let slow = Turn::of(&traces(0.01, 0.3, 0.0));
+        let slow = Turn::of(&traces(0.01, 0.3, 0.0), &in_turn(0.0));
         assert!(slow.window_s <= 0.012, "{slow:?}");
-        assert!(slow.lead_in_s < 0.002, "{slow:?}");
+        assert_eq!(slow.lead_in_s, LEAD_IN_SHORT_S_MIN);
         // White noise: no length is better than another but for its lead-in.
-        let fast = Turn::of(&traces(0.1, 0.0, 0.002));
-        assert!(fast.window_s >= 0.012, "{fast:?}");
-        assert!((0.003..0.008).contains(&fast.lead_in_s), "{fast:?}");
+        let fast = Turn::of(&traces(0.1, 0.0, 0.0), &in_turn(0.0008));
+        assert!(fast.window_s >= 0.008, "{fast:?}");
+        assert!((0.0019..0.0021).contains(&fast.lead_in_s), "{fast:?}");
+    }
+
+    #[test]
+    fn a_lead_in_is_as_long_as_what_a_case_loses_before_windows_of_its_length() {
+        // After 48 ms of another case it loses 4 ms, and after 4 ms, 0.2 ms.
+        let turn = Turn::of(&traces(0.01, 0.3, 0.004), &in_turn(0.0002));
+        assert!((0.0004..0.0006).contains(&turn.lead_in_s), "{turn:?}");
+        assert!((0.015..0.017).contains(&turn.long_lead_in_s), "{turn:?}");
+        // What was not seen is taken for as long as the former.
+        for nothing in [vec![], vec![vec![]], vec![vec![0.0; 48]]] {
+            let turn = Turn::of(&traces(0.01, 0.3, 0.004), &nothing);
+            assert!((0.009..0.011).contains(&turn.lead_in_s), "{turn:?}");
+        }
     }
 
     #[test]
     fn a_window_holds_many_statements() {
+        let of = |traces: &[Trace]| Turn::of(traces, &in_turn(0.0));
         let mut long = traces(0.01, 0.3, 0.0);
-        long.iter_mut().for_each(|it| it.statement_s = 0.0002);
-        let turn = Turn::of(&long);
+        long.iter_mut().for_each(|it| it.statement_s = 0.0004);
+        let turn = of(&long);
         assert!(turn.window_s >= 0.01, "{turn:?}");
         long.iter_mut().for_each(|it| it.statement_s = 0.01);
-        assert_eq!(Turn::of(&long).window_s, BLOCK_S_MIN);
+        assert_eq!(of(&long).window_s, BLOCK_S_MIN);
         let nothing = |trace: &mut Trace| trace.work_per_s.fill(0.0);
         long.iter_mut().for_each(nothing);
-        assert_eq!(Turn::of(&long).window_s, BLOCK_S_MIN);
-        assert_eq!(Turn::of(&[]).window_s, BLOCK_S_MIN);
+        assert_eq!(of(&long).window_s, BLOCK_S_MIN);
+        assert_eq!(of(&[]).window_s, BLOCK_S_MIN);
     }
 
     #[test]
@@ -316,8 +356,20 @@ mod tests {
         };
         let free = work(2, None, None);
         check(&[&free, &free], 0.02, 2.0, (0.1, 20));
-        check(&[&free, &free], 0.05, 2.0, (2.0 / 13.0, 13));
+        check(&[&free, &free], 0.05, 2.0, (0.1, 20));
+        check(
+            &[&free, &work(4, Some(2), None)],
+            0.05,
+            2.0,
+            (2.0 / 13.0, 13),
+        );
         check(&[&free, &free], 0.02, 0.25, (0.125, 2));
+        let short = Turn {
+            window_s: 0.001,
+            ..turn(0.02)
+        };
+        let found = Blocks::of(&[&free, &free], short, 0.48);
+        assert_eq!(found.blocks, 10);
         check(&[&free, &free], 0.02, 0.05, (0.05, 1));
         check(&[&free, &work(4, Some(2), None)], 0.02, 2.0, (0.1, 20));
         let of_quota = work(4, None, Some(2));
