@@ -145,7 +145,9 @@ pub(crate) const KEYS: &[Key] = &[
         "cache",
         Some("beyond-caches"),
         "size of the buffer cache; `beyond-caches` is 64 MiB, or four times the last-level caches \
-         of first-node if that is more; 256 MiB if their size is unknown",
+         of first-node if that is more; 256 MiB if their size is unknown. For rows in the embedded \
+         instance, of which reads use a 32nd, it is up to 32 times as large, at most 2 GiB and an \
+         eighth of the memory available on first-node",
     ),
     key(
         Table::Sga,

@@ -27,7 +27,10 @@ pub(super) fn plan(engine: Engine, case: &CaseDefinition, host: &Host) -> Result
     let asked = SgaPlan {
         cache_bytes: match case.cache {
             CacheSize::Bytes(bytes) => bytes,
-            CacheSize::BeyondCaches => host.bytes_beyond_caches(),
+            CacheSize::BeyondCaches => match (engine, case.work) {
+                (Engine::Instance, WorkChoice::LogicalReads) => host.rows_beyond_caches(),
+                _ => host.bytes_beyond_caches(),
+            },
         },
         backing: case.backing,
         page_bytes: case.page_size.bytes(host.topology.base_page_bytes()),

@@ -1,8 +1,9 @@
 //! Notes that a reader should see before a run.
 
-use model::{ByteSize, CasePlan, counted};
+use model::{ByteSize, CasePlan, Work, counted};
 
 use super::host::{Host, Support};
+use super::processor_caches::used_by_rows;
 use crate::definition::{AllocationChoice, CaseDefinition, Definition, MemoryChoice};
 
 const EMULATED_COST: &str = "Emulated cost: what a read costs is read from a table, so the figures \
@@ -53,15 +54,29 @@ fn crowded(case: &CasePlan, host: &Host) -> Option<String> {
     })
 }
 
-/// Notes that a buffer cache may fit in the processor's caches.
+/// Notes how much the processor's caches may hold of what a case uses of its buffer cache.
 fn in_caches(case: &CasePlan, host: &Host) -> Option<String> {
     let cache_bytes = case.instance()?.sga.cache_bytes;
-    let caches = host.caches_that_hide(cache_bytes)?;
-    let (cache, caches) = (ByteSize(cache_bytes), ByteSize(caches));
-    Some(format!(
-        "the buffer cache ({cache}) is not much larger than the processor's caches ({caches}), \
-         which may serve reads in place of memory"
-    ))
+    let used_bytes = match case.work {
+        Work::LogicalReads(_) => used_by_rows(cache_bytes),
+        Work::ParallelScan(_) => cache_bytes,
+        // Sessions work in memory of their own.
+        _ => return None,
+    };
+    let caches = host.caches_that_hide(used_bytes)?;
+    let percent = (caches.saturating_mul(100) / used_bytes.max(1)).min(100);
+    let (cache, used) = (ByteSize(cache_bytes), ByteSize(used_bytes));
+    let caches = ByteSize(caches);
+    Some(match case.work {
+        Work::LogicalReads(_) => format!(
+            "reads use about {used} of the buffer cache ({cache}), of which the processor's caches \
+             ({caches}) may hold up to {percent} %"
+        ),
+        _ => format!(
+            "the processor's caches ({caches}) may hold up to {percent} % of the buffer cache \
+             ({cache})"
+        ),
+    })
 }
 
 /// Notes that memory policies are refused although a case requests one. Cases that need one are

@@ -11,6 +11,16 @@ const BYTES_UNKNOWN: u64 = 256 << 20;
 /// at most a quarter of random reads. (Article 000 saw no difference between near and far memory
 /// with 8 MB of blocks; the 24 MB cache of its processor explains that.)
 const TIMES: u64 = 4;
+/// Bytes of a buffer per byte of it that reads of rows use: of 8 KiB, some 256 bytes, by whole
+/// lines of 64 bytes. They are the header, the line of the block's id, that of the row's key and
+/// checksum, and a share of the lines of the bucket, the index entry and the page tables
+/// (docs/instance.md).
+const BYTES_PER_BYTE_OF_ROWS: u64 = 32;
+/// Maximum buffer cache of rows for `beyond-caches`, in bytes: loading more takes seconds for each
+/// trial.
+const BYTES_OF_ROWS_MAX: u64 = 2 << 30;
+/// Maximum share of the memory available on first-node: trials that alternate are up at once.
+const SHARE_OF_NODE: u64 = 8;
 
 impl Host {
     /// Returns the bytes of all last-level caches that CPUs of first-node use; `None` when unknown.
@@ -46,18 +56,41 @@ impl Host {
         beyond.max(BYTES_MIN)
     }
 
+    /// Returns the same for a buffer cache of rows, of which reads use few lines: many times as
+    /// much as where all of it is used, as far as there is memory and time to load it.
+    pub(crate) fn rows_beyond_caches(&self) -> u64 {
+        let all_used = self.bytes_beyond_caches();
+        // Speeds of an emulated machine mean nothing.
+        let (Some(caches), Some(false) | None) =
+            (self.last_level_cache_bytes(), self.topology.emulated)
+        else {
+            return all_used;
+        };
+        let first_node = self.first_node().ok();
+        let available = first_node.and_then(|node| self.obtainable_bytes(node.id));
+        let beyond = caches.saturating_mul(TIMES * BYTES_PER_BYTE_OF_ROWS);
+        let most = BYTES_OF_ROWS_MAX.min(available.unwrap_or(0) / SHARE_OF_NODE);
+        let whole = |bytes: u64| bytes >> 20 << 20;
+        whole(beyond.min(most)).max(all_used)
+    }
+
     /// Returns whether the size of the processor's caches determines `beyond-caches`: smaller
     /// caches would mean a smaller buffer cache.
     pub fn caches_make_memory_larger(&self) -> bool {
-        self.last_level_cache_bytes().is_some() && self.bytes_beyond_caches() > BYTES_MIN
+        self.last_level_cache_bytes().is_some() && self.rows_beyond_caches() > BYTES_MIN
     }
 
-    /// Returns the bytes of first-node's last-level caches if they may answer in place of memory
-    /// for a buffer cache of this size.
-    pub(crate) fn caches_that_hide(&self, cache_bytes: u64) -> Option<u64> {
+    /// Returns the bytes of first-node's last-level caches if they may serve more than a fourth of
+    /// random accesses to memory of which this many bytes are used.
+    pub(crate) fn caches_that_hide(&self, used_bytes: u64) -> Option<u64> {
         self.last_level_cache_bytes()
-            .filter(|caches| cache_bytes < caches.saturating_mul(TIMES))
+            .filter(|caches| used_bytes < caches.saturating_mul(TIMES))
     }
+}
+
+/// Returns how much of a buffer cache reads of rows use, in bytes.
+pub(crate) fn used_by_rows(cache_bytes: u64) -> u64 {
+    cache_bytes / BYTES_PER_BYTE_OF_ROWS
 }
 
 #[cfg(test)]
@@ -95,6 +128,25 @@ mod tests {
         assert_eq!(bytes(&machine), 256 * MIB);
         assert!(!Host::new(&machine).caches_make_memory_larger());
         assert_eq!(Host::new(&machine).caches_that_hide(1), None);
+    }
+
+    #[test]
+    fn of_rows_few_lines_are_used() {
+        let mut machine = article_000();
+        let bytes = |machine: &_| Host::new(machine).rows_beyond_caches();
+        // Of 24 MiB, 128 times as much would take too long to load.
+        assert_eq!(bytes(&machine), 2048 * MIB);
+        assert_eq!(used_by_rows(2048 * MIB), 64 * MIB);
+        // There is not enough memory for several such caches.
+        machine.nodes[0].free_bytes = Some(8 * 300 * MIB + 5);
+        assert_eq!(bytes(&machine), 300 * MIB);
+        machine.nodes[0].free_bytes = None;
+        assert_eq!(bytes(&machine), 96 * MIB);
+        machine.nodes[0].free_bytes = Some(1 << 40);
+        machine.caches[0].size_bytes = Some(2 * MIB);
+        assert_eq!(bytes(&machine), 256 * MIB);
+        machine.emulated = Some(true);
+        assert_eq!(bytes(&machine), 64 * MIB);
     }
 
     #[test]
