@@ -27,7 +27,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(20);
 
 /// The last-level cache size that tests plan for: multiples of it stay small even where a virtual
 /// machine sees the cache of its host. A test about this size sets its own.
-pub(crate) const CACHE: &str = "4MiB";
+pub(crate) const CACHE: &str = "512KiB";
 /// The option that sets it.
 pub(crate) const CACHE_OPTION: &str = "--last-level-cache";
 
