@@ -58,6 +58,19 @@ pub struct SgaPlan {
     pub allocation: Allocation,
 }
 
+impl SgaPlan {
+    /// Bytes of a buffer cache of rows per byte that reads use: of a buffer of 8 KiB, some 256
+    /// bytes, by whole lines of 64 bytes. They are the header, the line of the block's id, that of
+    /// the row's key and checksum, and a share of the lines of the bucket, the index entry and the
+    /// page tables (docs/instance.md, "Where the hot part lies").
+    pub const BYTES_PER_BYTE_USED: u64 = 32;
+
+    /// Returns how much memory reads of rows use, whichever rows they read, in bytes.
+    pub fn bytes_used_by_rows(&self) -> u64 {
+        self.cache_bytes / Self::BYTES_PER_BYTE_USED
+    }
+}
+
 /// The kind of shared memory object behind an SGA. [`SgaPlan::page_bytes`] determines whether its
 /// pages are huge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

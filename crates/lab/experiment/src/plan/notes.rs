@@ -3,7 +3,6 @@
 use model::{ByteSize, CasePlan, Work, counted};
 
 use super::host::{Host, Support};
-use super::processor_caches::used_by_rows;
 use crate::definition::{AllocationChoice, CaseDefinition, Definition, MemoryChoice};
 
 const EMULATED_COST: &str = "Emulated cost: what a read costs is read from a table, so the figures \
@@ -56,9 +55,10 @@ fn crowded(case: &CasePlan, host: &Host) -> Option<String> {
 
 /// Notes how much the processor's caches may hold of what a case uses of its buffer cache.
 fn in_caches(case: &CasePlan, host: &Host) -> Option<String> {
-    let cache_bytes = case.instance()?.sga.cache_bytes;
+    let sga = &case.instance()?.sga;
+    let cache_bytes = sga.cache_bytes;
     let used_bytes = match case.work {
-        Work::LogicalReads(_) => used_by_rows(cache_bytes),
+        Work::LogicalReads(_) => sga.bytes_used_by_rows(),
         Work::ParallelScan(_) => cache_bytes,
         // Sessions work in memory of their own.
         _ => return None,

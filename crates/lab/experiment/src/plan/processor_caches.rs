@@ -1,5 +1,7 @@
 //! Sizes a buffer cache beyond the processor's caches.
 
+use model::SgaPlan;
+
 use super::host::Host;
 
 /// Minimum buffer cache for `beyond-caches`, in bytes: many times the reach of second-level caches
@@ -11,11 +13,6 @@ const BYTES_UNKNOWN: u64 = 256 << 20;
 /// at most a quarter of random reads. (Article 000 saw no difference between near and far memory
 /// with 8 MB of blocks; the 24 MB cache of its processor explains that.)
 const TIMES: u64 = 4;
-/// Bytes of a buffer per byte of it that reads of rows use: of 8 KiB, some 256 bytes, by whole
-/// lines of 64 bytes. They are the header, the line of the block's id, that of the row's key and
-/// checksum, and a share of the lines of the bucket, the index entry and the page tables
-/// (docs/instance.md).
-const BYTES_PER_BYTE_OF_ROWS: u64 = 32;
 /// Maximum buffer cache of rows for `beyond-caches`, in bytes: loading more takes seconds for each
 /// trial.
 const BYTES_OF_ROWS_MAX: u64 = 2 << 30;
@@ -68,7 +65,7 @@ impl Host {
         };
         let first_node = self.first_node().ok();
         let available = first_node.and_then(|node| self.obtainable_bytes(node.id));
-        let beyond = caches.saturating_mul(TIMES * BYTES_PER_BYTE_OF_ROWS);
+        let beyond = caches.saturating_mul(TIMES * SgaPlan::BYTES_PER_BYTE_USED);
         let most = BYTES_OF_ROWS_MAX.min(available.unwrap_or(0) / SHARE_OF_NODE);
         let whole = |bytes: u64| bytes >> 20 << 20;
         whole(beyond.min(most)).max(all_used)
@@ -86,11 +83,6 @@ impl Host {
         self.last_level_cache_bytes()
             .filter(|caches| used_bytes < caches.saturating_mul(TIMES))
     }
-}
-
-/// Returns how much of a buffer cache reads of rows use, in bytes.
-pub(crate) fn used_by_rows(cache_bytes: u64) -> u64 {
-    cache_bytes / BYTES_PER_BYTE_OF_ROWS
 }
 
 #[cfg(test)]
@@ -136,7 +128,6 @@ mod tests {
         let bytes = |machine: &_| Host::new(machine).rows_beyond_caches();
         // Of 24 MiB, 128 times as much would take too long to load.
         assert_eq!(bytes(&machine), 2048 * MIB);
-        assert_eq!(used_by_rows(2048 * MIB), 64 * MIB);
         // There is not enough memory for several such caches.
         machine.nodes[0].free_bytes = Some(8 * 300 * MIB + 5);
         assert_eq!(bytes(&machine), 300 * MIB);

@@ -65,8 +65,15 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
     };
     let updates = updates + &handicap + &cost;
     let quota = quota(work.load.cpu_quota);
-    let (sessions, sga) = (counted(work.load.sessions, "session"), sga(work));
-    format!("{sessions}{caging}{quota}{updates}{rows}, on {place}; {sga}")
+    let (sessions, used) = (
+        counted(work.load.sessions, "session"),
+        ByteSize(work.sga.bytes_used_by_rows()),
+    );
+    let sga = sga(work);
+    format!(
+        "{sessions}{caging}{quota}{updates}{rows}, on {place}; {sga}; reads use some {used} of its \
+         lines"
+    )
 }
 
 fn quota(cpus: Option<u32>) -> String {
