@@ -34,19 +34,39 @@ const SAME_RUNS: (u32, u32) = (40, 4);
 /// The same for the size of a handicap that is not in the interval (P(X <= 3) is 0.984).
 const HANDICAP_RUNS: (u32, u32) = (20, 3);
 
+/// Maximum half-width of the ratio of cases that share their memory, in per cent, in the median.
+const HALF_WIDTH_MAX: f64 = 3.0;
+
+/// A case of known time, in per cent of the baseline's, and in how many runs at least it must be
+/// told apart.
+struct Aim {
+    case: &'static str,
+    percent: f64,
+    found_min: u32,
+}
+
 const BEFORE: &str = "one after another";
 const NOW: &str = "windows in turns";
 
 pub(super) fn run(harness: &mut Harness) -> Result<()> {
     in_turns(harness)?;
     share_in_windows(harness)?;
-    coverage(
-        harness,
-        (SAME, "10"),
-        SAME_RUNS,
-        &[("other".to_owned(), 100.0)],
-    )?;
-    let dearer = [3.0, 5.0, 10.0].map(|it| (format!("dearer-{it}"), 100.0 + it));
+    let same = [Aim {
+        case: "other",
+        percent: 100.0,
+        found_min: 0,
+    }];
+    coverage(harness, (SAME, "10"), SAME_RUNS, &same)?;
+    let dearer = [
+        ("dearer-3", 103.0, 18),
+        ("dearer-5", 105.0, 20),
+        ("dearer-10", 110.0, 20),
+    ];
+    let dearer = dearer.map(|(case, percent, found_min)| Aim {
+        case,
+        percent,
+        found_min,
+    });
     coverage(harness, (HANDICAPS, "20"), HANDICAP_RUNS, &dearer)
 }
 
@@ -113,31 +133,37 @@ fn coverage(
     harness: &mut Harness,
     (text, within_s): (&str, &str),
     (runs, most): (u32, u32),
-    cases: &[(String, f64)],
+    aims: &[Aim],
 ) -> Result<()> {
-    let mut counts = vec![(0, 0, Vec::new()); cases.len()];
+    let mut counts = vec![(0, 0, Vec::new()); aims.len()];
     for _ in 0..runs {
         let run = run_of(harness, text, within_s, &[])?;
-        for ((case, percent), (apart, missed, widths)) in cases.iter().zip(&mut counts) {
-            let Ok(found) = compared(&run, case) else {
+        for (aim, (apart, missed, widths)) in aims.iter().zip(&mut counts) {
+            let Ok(found) = compared(&run, aim.case) else {
                 // There was no time for this case: no answer, but no wrong one either.
                 continue;
             };
-            println!("{case}: {found}");
+            println!("{}: {found}", aim.case);
             *apart += u32::from(!holds(&found, 1.0));
-            *missed += u32::from(!holds(&found, 100.0 / percent));
+            *missed += u32::from(!holds(&found, 100.0 / aim.percent));
             widths.push(100.0 * half_width(&found));
         }
     }
-    for ((case, _), (apart, missed, widths)) in cases.iter().zip(counts) {
+    for (aim, (apart, missed, widths)) in aims.iter().zip(counts) {
+        let (case, runs) = (aim.case, widths.len());
+        let half_width = Median::of(&widths)?;
         let found = format!(
-            "{case}: told apart in {apart} of {} runs of {within_s} s, half-width {} %, the truth \
-             not in the interval in {missed}",
-            widths.len(),
-            Median::of(&widths)?
+            "{case}: the truth not in the interval in {missed} of {runs} runs of {within_s} s"
         );
         let claim = format!("in at most {most}");
         harness.claims.add(&found, &claim, missed <= most);
+        let found = format!("{case}: told apart in {apart} of {runs} runs");
+        let claim = format!("in at least {}", aim.found_min);
+        harness.claims.add(&found, &claim, apart >= aim.found_min);
+        let what = format!("{case}: half-width");
+        harness
+            .claims
+            .at_most(&what, half_width, HALF_WIDTH_MAX, "%");
     }
     Ok(())
 }
