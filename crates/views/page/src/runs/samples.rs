@@ -34,6 +34,7 @@ fn case(name: &str, median: f64) -> CaseView {
         interval: "4.60 to 4.70".to_owned(),
         valid: "1 of 2".to_owned(),
         ratio: "1.49 (1.47 to 1.51)".to_owned(),
+        cost: "0.67 (0.66 to 0.68)".to_owned(),
         verdict: "faster".to_owned(),
         load: "-".to_owned(),
         median_value: Some(median),
@@ -74,6 +75,7 @@ pub(crate) fn view() -> RunView {
         cases,
         reasons: vec!["near reads are cheaper".to_owned()],
         skipped: vec![("huge".to_owned(), "no huge pages".to_owned())],
+        has_costs: true,
         is_emulated: false,
         definition: "format = \"numalab.experiment/1\"".to_owned(),
     }

@@ -2,7 +2,10 @@
 
 use model::{Metric, Run};
 use stats::Rank;
-use verdict::{CaseJudgement, Comparison, Judgement, Verdict, is_load_sweep, order};
+use verdict::{
+    CaseJudgement, Comparison, Judgement, Ratio, Verdict, baseline_index, cost, is_load_sweep,
+    order,
+};
 
 use crate::form::plain::plain_within;
 use crate::form::style::{Style, TextOptions};
@@ -34,21 +37,69 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
         (interval.as_str(), Side::Right),
         ("valid", Side::Right),
     ];
-    let against = against(run);
+    let (against, has_costs) = (against(run), has_costs(run));
     if compared {
-        columns.push((&against, Side::Left));
-        columns.push(("verdict", Side::Left));
+        columns.extend(comparison_columns(&against, has_costs));
     }
     let mut table = Table::new(&columns);
     for index in order(run, judgement) {
         let case = &judgement.cases[index];
         let mut row = figures(run.metric, case);
         if compared {
-            row.extend(comparison_cells(run, judgement, index));
+            row.extend(comparison_row(run, judgement, index, has_costs));
         }
         table.push(row);
     }
     table
+}
+
+/// The title of the column with CPU time per logical read, as a multiple of the baseline's.
+pub(crate) const COST: &str = "CPU time per read";
+
+/// Whether CPU time per read is compared beside throughput: where cases differ in their memory, it
+/// is what a placement changes, and throughput follows.
+pub(crate) fn has_costs(run: &Run) -> bool {
+    let memory = |index: usize| {
+        let plan = &run.cases[index].plan;
+        let sga = plan.logical_reads().map(|work| &work.sga);
+        (&plan.placement.memory_nodes, sga)
+    };
+    baseline_index(run).is_some_and(|baseline| {
+        let mut others = (0..run.cases.len()).filter(|index| memory(*index) != memory(baseline));
+        others.any(|index| cost(run, index, baseline).is_some())
+    })
+}
+
+fn comparison_columns(against: &str, has_costs: bool) -> Vec<(&str, Side)> {
+    let mut columns = vec![(against, Side::Left), ("verdict", Side::Left)];
+    if has_costs {
+        columns.insert(1, (COST, Side::Left));
+    }
+    columns
+}
+
+fn comparison_row(
+    run: &Run,
+    judgement: &Judgement,
+    index: usize,
+    has_costs: bool,
+) -> Vec<(String, Style)> {
+    let mut row = comparison_cells(run, judgement, index).to_vec();
+    if has_costs {
+        row.insert(1, (cost_text(judgement, index), Style::Usual));
+    }
+    row
+}
+
+/// Formats CPU time per read as a multiple of the baseline's: `1.49 (1.47 to 1.51)`.
+pub(crate) fn cost_text(judgement: &Judgement, index: usize) -> String {
+    let mut comparisons = judgement.comparisons.iter();
+    let comparison = comparisons.find(|it| it.case_index == index);
+    match comparison.map(|it| it.cost) {
+        Some(Some(cost)) => ratio_and_interval(cost),
+        Some(None) => UNKNOWN.to_string(),
+        None => "1".to_string(),
+    }
 }
 
 /// Returns rank, name, figure, interval and count of valid trials of a case.
@@ -136,20 +187,37 @@ pub(crate) fn comparison_cells(
     }
 }
 
+/// The comparisons, with costs beside or, where there is no room, below them.
 fn comparisons(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
+    let has_costs = has_costs(run);
+    let whole = comparison_table(run, judgement, has_costs);
+    if !has_costs || whole.width() <= options.columns() {
+        return whole.text(options);
+    }
+    let title = format!("{COST}, {}", against(run));
+    let mut costs = Table::new(&[("case", Side::Left), (&title, Side::Left)]);
+    for comparison in &judgement.comparisons {
+        let name = plain_within(&comparison.case, NAME_COLUMNS);
+        let cost = cost_text(judgement, comparison.case_index);
+        costs.push(vec![(name, Style::Usual), (cost, Style::Usual)]);
+    }
+    let compared = comparison_table(run, judgement, false).text(options);
+    format!("{compared}\n{}", costs.text(options))
+}
+
+fn comparison_table(run: &Run, judgement: &Judgement, has_costs: bool) -> Table {
     let against = against(run);
-    let mut table = Table::new(&[
-        ("case", Side::Left),
-        (&against, Side::Left),
-        ("verdict", Side::Left),
-    ]);
+    let mut columns = vec![("case", Side::Left)];
+    columns.extend(comparison_columns(&against, has_costs));
+    let mut table = Table::new(&columns);
     for comparison in &judgement.comparisons {
         let name = plain_within(&comparison.case, NAME_COLUMNS);
         let mut row = vec![(name, Style::Usual)];
-        row.extend(comparison_cells(run, judgement, comparison.case_index));
+        let index = comparison.case_index;
+        row.extend(comparison_row(run, judgement, index, has_costs));
         table.push(row);
     }
-    table.text(options)
+    table
 }
 
 /// Returns the title of the column of ratios.
@@ -157,13 +225,15 @@ pub(crate) fn against(run: &Run) -> String {
     format!("times {}", plain_within(&run.baseline, NAME_COLUMNS))
 }
 
+fn ratio_and_interval(ratio: Ratio) -> String {
+    let RatioText { ratio, low, high } = RatioText::of(ratio);
+    format!("{ratio} ({low} to {high})")
+}
+
 /// Formats a ratio: `1.49 (1.47 to 1.51)`.
 fn ratio_text(comparison: &Comparison) -> String {
     match (comparison.ratio, comparison.bare_ratio) {
-        (Some(ratio), _) => {
-            let RatioText { ratio, low, high } = RatioText::of(ratio);
-            format!("{ratio} ({low} to {high})")
-        }
+        (Some(ratio), _) => ratio_and_interval(ratio),
         (None, Some(bare)) => format!("{} (no interval)", decimals(bare, BARE_PLACES)),
         (None, None) => UNKNOWN.to_string(),
     }

@@ -12,7 +12,7 @@ use crate::run::evidence::evidence_lines;
 use crate::run::figures::{UNKNOWN, confidence_percent, decimals, value};
 use crate::run::load_sweep::load;
 use crate::run::machine::{host, machine};
-use crate::run::ranking::{against, comparison_cells, figures, middle};
+use crate::run::ranking::{COST, against, comparison_cells, cost_text, figures, has_costs, middle};
 use crate::run::text::{method, which_run};
 use crate::verdict_words::answer::{answer, sureness};
 use crate::verdict_words::sentence::verdict_sentence;
@@ -65,6 +65,8 @@ pub struct RunView {
     pub reasons: Vec<String>,
     /// Cases that did not run, with the reason.
     pub skipped: Vec<(String, String)>,
+    /// Whether CPU time per read is compared beside throughput.
+    pub has_costs: bool,
     /// Whether speeds mean nothing, because the machine is emulated.
     pub is_emulated: bool,
     /// The definition of the experiment.
@@ -90,6 +92,9 @@ impl RunView {
             false => {
                 columns.insert(0, ("rank", Side::Right, |it| &it.rank));
                 columns.push((&self.against, Side::Left, |it| &it.ratio));
+                if self.has_costs {
+                    columns.push((COST, Side::Left, |it| &it.cost));
+                }
                 columns.push(("verdict", Side::Left, |it| &it.verdict));
             }
         }
@@ -128,6 +133,8 @@ pub struct CaseView {
     pub valid: String,
     /// Its ratio to the baseline with its interval: `1.49 (1.47 to 1.51)`.
     pub ratio: String,
+    /// CPU time per read as a multiple of the baseline's, with its interval.
+    pub cost: String,
     /// What follows from the ratio.
     pub verdict: String,
     /// What the load beside it moved, where it is a point of a curve.
@@ -219,6 +226,7 @@ pub fn run_view(run: &Run) -> RunView {
         skipped: skipped
             .map(|it| (it.case.clone(), it.reason.clone()))
             .collect(),
+        has_costs: has_costs(run),
         is_emulated: is_emulated(run),
         definition: run.definition.clone(),
         host: host(run),
@@ -252,6 +260,7 @@ fn case_view(run: &Run, judgement: &Judgement, index: usize) -> CaseView {
         interval,
         valid,
         ratio,
+        cost: cost_text(judgement, index),
         verdict,
         load: load(case).unwrap_or_else(|| UNKNOWN.to_owned()),
         median_value: judged.shown.and_then(shown),

@@ -7,6 +7,7 @@ use verdict::{
 };
 
 use crate::run::figures::{RatioText, decimals};
+use crate::run::ranking::has_costs;
 use crate::run::status::broken_off;
 use crate::verdict_words::controls;
 use crate::verdict_words::names::EMULATED_COST;
@@ -155,9 +156,9 @@ pub(crate) fn busy_warning(run: &Run) -> Option<String> {
     ))
 }
 
-/// Says of a busy run what it still tells: CPU time per read.
+/// Says of a busy run what it still tells: CPU time per read, if no table has it.
 fn costs(run: &Run) -> Option<String> {
-    let baseline = baseline_index(run)?;
+    let baseline = baseline_index(run).filter(|_| !has_costs(run))?;
     let others = (0..run.cases.len()).filter(|index| *index != baseline);
     let costs = others.filter_map(|index| {
         let RatioText { ratio, low, high } = RatioText::of(cost(run, index, baseline)?);
