@@ -5,6 +5,7 @@
 //! a case runs against itself, and against cases that are dearer by a known share: how often is
 //! there a false winner, and does the interval include the truth?
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -17,6 +18,12 @@ use super::turns::Median;
 const TWO: &str = include_str!("verdict_two.toml");
 const SAME: &str = include_str!("verdict_same.toml");
 const HANDICAPS: &str = include_str!("verdict_handicaps.toml");
+/// A case with short windows, and others that these might favour or hurt.
+const SHORT: &str = include_str!("verdict_short.toml");
+const SHORT_CASES: [&str; 2] = ["pressed", "apart"];
+/// How much ratios of cases in turns may differ from those of the same cases one after another: of
+/// the latter, the intervals are a tenth wide.
+const SHORT_TOLERANCE: f64 = 0.1;
 /// The shipped experiment whose share of time in windows is measured.
 const SHIPPED: &str = "binding-vs-caging";
 
@@ -50,6 +57,7 @@ const NOW: &str = "windows in turns";
 
 pub(super) fn run(harness: &mut Harness) -> Result<()> {
     in_turns(harness)?;
+    as_by_themselves(harness)?;
     share_in_windows(harness)?;
     let same = [Aim {
         case: "other",
@@ -114,6 +122,33 @@ fn in_turns(harness: &mut Harness) -> Result<()> {
     let (now, before) = (turns.median(NOW)?.median, turns.median(BEFORE)?.median);
     let (ratio, claims) = (Median::of(&[now / before])?, &mut harness.claims);
     claims.at_most("half-width", ratio, 1.0, "times the former");
+    Ok(())
+}
+
+/// Compares what cases do in short windows with what they do in trials of their own.
+fn as_by_themselves(harness: &mut Harness) -> Result<()> {
+    let mut found = BTreeMap::new();
+    for _ in 0..TURNS {
+        for (way, options) in [(BEFORE, &["--one-after-another"][..]), (NOW, &[])] {
+            let run = run_of(harness, SHORT, TURN_S, options)?;
+            for case in SHORT_CASES {
+                let ratio = compared(&run, case)?.median;
+                let ratios: &mut Vec<f64> = found.entry((case, way)).or_default();
+                ratios.push(ratio);
+            }
+        }
+    }
+    for case in SHORT_CASES {
+        let (now, before) = (&found[&(case, NOW)], &found[&(case, BEFORE)]);
+        let ratios: Vec<f64> = now
+            .iter()
+            .zip(before)
+            .map(|(it, other)| it / other)
+            .collect();
+        let what = format!("{case}: in turns, of {BEFORE}");
+        let ratio = Median::of(&ratios)?;
+        harness.claims.near_one(&what, ratio, SHORT_TOLERANCE);
+    }
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use crate::round_ratio::{Estimate, ratio_by_rounds};
 const SHARE_OF_ROUNDS: f64 = 0.05;
 
 /// The same where that interval is the only one.
-const SHARE_OF_PAIRS: f64 = 0.5;
+const SHARE_OF_PAIRS: f64 = 0.4;
 
 /// The ratio of two cases, numerator over denominator, with its interval. Value i of each belongs
 /// to round i; `None` where the case has no valid value in that round.
@@ -48,8 +48,9 @@ pub fn ratio_of_cases(
 /// alone ([`ratio_by_rounds`]), because windows alternate in order to share disturbances. The kind
 /// of interval was decided before there were any figures, so choosing costs no confidence.
 ///
-/// The permitted error probability is halved, because runs end when their intervals are narrow, and
-/// because the interval assumes a normal distribution.
+/// The interval may miss two fifths of what its confidence allows, because runs end when it is
+/// narrow, because rounds on a machine with neighbours are not quite independent, and because it
+/// assumes a normal distribution.
 ///
 /// `None` where [`ratio_by_rounds`] is.
 pub fn ratio_of_pairs(

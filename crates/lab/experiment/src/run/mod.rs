@@ -5,6 +5,8 @@ mod alternation_tests;
 mod observers;
 mod order;
 mod pace;
+#[cfg(test)]
+mod recorded_noise_tests;
 mod request;
 mod room;
 mod runner;

@@ -22,6 +22,8 @@ const TIMES_LOST: (f64, f64) = (4.0, 2.5);
 /// Minimum time of a case in a block, in seconds: a cage hands over turns, and a quota is renewed,
 /// every 0.1 s.
 const BLOCK_S_MIN: f64 = 0.1;
+/// What the turns of a case in a block take, in seconds, where all cases have short windows.
+const BLOCK_OF_SHORT_S: f64 = 0.15;
 /// Minimum ratio of a long window to its lead-in.
 const TIMES_LEAD_IN: f64 = 3.0;
 /// Period of a CPU quota, in seconds: the kernel's default
@@ -190,7 +192,10 @@ impl Blocks {
     pub(super) fn of(works: &[&LogicalReads], turn: Turn, all_s: f64) -> Self {
         let least_s = match works.iter().any(|work| needs_long_windows(work)) {
             true => BLOCK_S_MIN.max(turn.long_lead_in_s * TIMES_LEAD_IN),
-            false => (turn.window_s * Turns::MAX as f64).min(BLOCK_S_MIN),
+            false => {
+                let laps = BLOCK_OF_SHORT_S / (turn.lead_in_s + turn.window_s);
+                (turn.window_s * laps.clamp(1.0, Turns::MAX as f64)).min(BLOCK_S_MIN)
+            }
         };
         let has_quota = works.iter().any(|work| work.load.cpu_quota.is_some());
         let (case_s, blocks) = match has_quota {
