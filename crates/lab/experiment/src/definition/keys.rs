@@ -147,7 +147,8 @@ pub(crate) const KEYS: &[Key] = &[
         "size of the buffer cache; `beyond-caches` is 64 MiB, or four times the last-level caches \
          of first-node if that is more; 256 MiB if their size is unknown. For rows in the embedded \
          instance, of which reads use a 32nd, it is up to 32 times as large, at most 2 GiB and an \
-         eighth of the memory available on first-node",
+         eighth of the memory available on first-node and to the control group, unless a case of \
+         the experiment has huge pages or /dev/shm",
     ),
     key(
         Table::Sga,

@@ -205,11 +205,11 @@ mod tests {
 
     #[test]
     fn all_cases_together_must_have_memory() {
-        // Three caches of 128 MiB, an eighth of the node. There is enough for each alone.
+        // Three caches of 96 to 128 MiB. There is enough for each alone.
         let mebibytes = |count: u64| count << 20;
         says(
             obstacle("backing = \"shm\"", |host| {
-                host.shm_free_bytes = Some(mebibytes(150));
+                host.shm_free_bytes = Some(mebibytes(120));
             }),
             "in /dev/shm",
         );

@@ -12,8 +12,13 @@ use super::work::{check_extra_work, emulated_cost, work};
 use super::{memory, own_memory, placement};
 use crate::definition::{CacheSize, CaseDefinition, Engine, WorkChoice};
 
-/// Plans one case.
-pub(super) fn plan(engine: Engine, case: &CaseDefinition, host: &Host) -> Result<CasePlan, Cannot> {
+/// Plans one case; `beyond_caches` is the size of a buffer cache beyond the processor's caches.
+pub(super) fn plan(
+    engine: Engine,
+    case: &CaseDefinition,
+    beyond_caches: u64,
+    host: &Host,
+) -> Result<CasePlan, Cannot> {
     check_extra_work(engine, case)?;
     if case.work == WorkChoice::Command {
         return plan_command(engine, case, host);
@@ -27,10 +32,7 @@ pub(super) fn plan(engine: Engine, case: &CaseDefinition, host: &Host) -> Result
     let asked = SgaPlan {
         cache_bytes: match case.cache {
             CacheSize::Bytes(bytes) => bytes,
-            CacheSize::BeyondCaches => match (engine, case.work) {
-                (Engine::Instance, WorkChoice::LogicalReads) => host.rows_beyond_caches(),
-                _ => host.bytes_beyond_caches(),
-            },
+            CacheSize::BeyondCaches => beyond_caches,
         },
         backing: case.backing,
         page_bytes: case.page_size.bytes(host.topology.base_page_bytes()),

@@ -46,8 +46,9 @@ fn plan_cases(definition: &Definition, host: &Host) -> Result<Plan, Cannot> {
     check_work_units(definition)?;
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
+    let beyond_caches = host.cache_beyond_caches(definition);
     for case in &definition.cases {
-        match case_plan::plan(definition.engine, case, host) {
+        match case_plan::plan(definition.engine, case, beyond_caches, host) {
             Ok(plan) => cases.push(plan),
             Err(cannot) => skipped.push(SkippedCase {
                 case: case.name.clone(),

@@ -1,8 +1,9 @@
 //! Sizes a buffer cache beyond the processor's caches.
 
-use model::SgaPlan;
+use model::{Backing, SgaPlan};
 
 use super::host::Host;
+use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
 
 /// Minimum buffer cache for `beyond-caches`, in bytes: many times the reach of second-level caches
 /// and TLBs.
@@ -16,8 +17,9 @@ const TIMES: u64 = 4;
 /// Maximum buffer cache of rows for `beyond-caches`, in bytes: loading more takes seconds for each
 /// trial.
 const BYTES_OF_ROWS_MAX: u64 = 2 << 30;
-/// Maximum share of the memory available on first-node: trials that alternate are up at once.
-const SHARE_OF_NODE: u64 = 8;
+/// Maximum share of the memory available on first-node, and to this control group: trials that
+/// alternate are up at once.
+const SHARE_OF_AVAILABLE: u64 = 8;
 
 impl Host {
     /// Returns the bytes of all last-level caches that CPUs of first-node use; `None` when unknown.
@@ -53,9 +55,25 @@ impl Host {
         beyond.max(BYTES_MIN)
     }
 
+    /// Returns the buffer cache for `beyond-caches`, in bytes: the same for all cases of an
+    /// experiment. Where one of them takes it from a pool of huge pages or from /dev/shm, which are
+    /// small, it is as large as if all of it were used.
+    pub(crate) fn cache_beyond_caches(&self, definition: &Definition) -> u64 {
+        let base_bytes = self.topology.base_page_bytes();
+        let has_room = |case: &CaseDefinition| {
+            case.work == WorkChoice::LogicalReads
+                && case.page_size.bytes(base_bytes) == base_bytes
+                && case.backing != Backing::Shm
+        };
+        match definition.engine == Engine::Instance && definition.cases.iter().all(has_room) {
+            true => self.rows_beyond_caches(),
+            false => self.bytes_beyond_caches(),
+        }
+    }
+
     /// Returns the same for a buffer cache of rows, of which reads use few lines: many times as
     /// much as where all of it is used, as far as there is memory and time to load it.
-    pub(crate) fn rows_beyond_caches(&self) -> u64 {
+    fn rows_beyond_caches(&self) -> u64 {
         let all_used = self.bytes_beyond_caches();
         // Speeds of an emulated machine mean nothing.
         let (Some(caches), Some(false) | None) =
@@ -66,7 +84,9 @@ impl Host {
         let first_node = self.first_node().ok();
         let available = first_node.and_then(|node| self.obtainable_bytes(node.id));
         let beyond = caches.saturating_mul(TIMES * SgaPlan::BYTES_PER_BYTE_USED);
-        let most = BYTES_OF_ROWS_MAX.min(available.unwrap_or(0) / SHARE_OF_NODE);
+        let available = available.unwrap_or(0);
+        let available = available.min(self.group_left_bytes.unwrap_or(u64::MAX));
+        let most = BYTES_OF_ROWS_MAX.min(available / SHARE_OF_AVAILABLE);
         let whole = |bytes: u64| bytes >> 20 << 20;
         whole(beyond.min(most)).max(all_used)
     }
@@ -87,7 +107,7 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_hosts::{article_000, one_node};
+    use super::super::test_hosts::{article_000, one_node, second};
     use super::*;
     use model::{Cache, CacheKind};
 
@@ -131,6 +151,9 @@ mod tests {
         // There is not enough memory for several such caches.
         machine.nodes[0].free_bytes = Some(8 * 300 * MIB + 5);
         assert_eq!(bytes(&machine), 300 * MIB);
+        let mut host = Host::new(&machine);
+        host.group_left_bytes = Some(8 * 200 * MIB);
+        assert_eq!(host.rows_beyond_caches(), 200 * MIB);
         machine.nodes[0].free_bytes = None;
         assert_eq!(bytes(&machine), 96 * MIB);
         machine.nodes[0].free_bytes = Some(1 << 40);
@@ -138,6 +161,16 @@ mod tests {
         assert_eq!(bytes(&machine), 256 * MIB);
         machine.emulated = Some(true);
         assert_eq!(bytes(&machine), 64 * MIB);
+    }
+
+    #[test]
+    fn all_cases_have_a_cache_for_which_pools_have_room() {
+        let machine = article_000();
+        let bytes = |case: &str| Host::new(&machine).cache_beyond_caches(&second(case));
+        assert_eq!(bytes(""), 2048 * MIB);
+        for case in ["page-size = \"2MiB\"", "backing = \"shm\""] {
+            assert_eq!(bytes(case), 96 * MIB, "{case}");
+        }
     }
 
     #[test]

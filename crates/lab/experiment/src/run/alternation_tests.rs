@@ -94,7 +94,8 @@ impl Machine {
     }
 }
 
-fn trial(round: u32, value: f64, parked: Option<ParkedEvidence>) -> Trial {
+/// A trial that counts; its windows alternated if it was parked.
+pub(super) fn trial(round: u32, value: f64, parked: Option<ParkedEvidence>) -> Trial {
     Trial {
         round,
         outcome: Outcome::Valid,
@@ -193,7 +194,7 @@ fn run(
 }
 
 /// Returns the ends of the interval of the ratio of the second case to the first.
-fn interval(run: &Run, alternates: bool) -> (f64, f64) {
+pub(super) fn interval(run: &Run, alternates: bool) -> (f64, f64) {
     let values = |case: usize| -> Vec<Option<f64>> {
         let trials = run.cases[case].trials.iter();
         trials.map(Trial::valid_value).collect()

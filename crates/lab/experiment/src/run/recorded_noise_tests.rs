@@ -2,10 +2,10 @@
 //! twice on a virtual machine of two CPUs, whose last-level cache others use, while builds and
 //! tests ran beside it now and then. Runs begin at any round of it.
 
-use model::{CasePlan, Evidence, Measured, Outcome, ParkedEvidence, Phase, Run, Trial};
-use stats::{Generator, median, ratio_of_pairs};
+use model::{CasePlan, ParkedEvidence, Phase, Trial};
+use stats::{Generator, median};
 
-use super::stop_rule::CONFIDENCE;
+use super::alternation_tests::{interval, trial};
 use super::test_plans::request;
 use crate::{Cancel, RoundSpec, SimulatedClock, TrialSpec, Workload, WorkloadError, execute};
 
@@ -82,23 +82,8 @@ impl Workload for Replay<'_> {
         let trials = cases.iter().map(|case| {
             let is_second = case.name == "b";
             let effect = if is_second { self.effect } else { 0.0 };
-            Trial {
-                round: spec.trial.round,
-                outcome: Outcome::Valid,
-                measured: Some(Measured {
-                    value: now.rates[usize::from(is_second != self.is_swapped)] * (1.0 - effect),
-                    window_s: Some(1.0),
-                    warm_up_s: None,
-                    sessions: None,
-                    kernel: None,
-                }),
-                report: None,
-                evidence: Evidence {
-                    parked: Some(ParkedEvidence::default()),
-                    ..Evidence::default()
-                },
-                warnings: Vec::new(),
-            }
+            let value = now.rates[usize::from(is_second != self.is_swapped)] * (1.0 - effect);
+            trial(spec.trial.round, value, Some(ParkedEvidence::default()))
         });
         Ok(Some(trials.collect()))
     }
@@ -133,7 +118,8 @@ fn runs(rounds: &[Recorded], runs: u32, effect: f64, time_bound_s: f64) -> Found
             clock: clock.clone(),
         };
         let run = execute(request, &mut replay, &clock, &mut [], &Cancel::new()).unwrap();
-        intervals.push(interval(&run));
+        let (low, high) = interval(&run, true);
+        intervals.push((low, high, run.cases[0].trials.len() as f64));
     }
     let share = |count: usize| count as f64 * 100.0 / f64::from(runs);
     let excludes = |truth: f64| {
@@ -151,17 +137,6 @@ fn runs(rounds: &[Recorded], runs: u32, effect: f64, time_bound_s: f64) -> Found
         half_width: median(&half_widths).unwrap(),
         rounds: median(&of_run).unwrap(),
     }
-}
-
-/// Returns the ends of the interval of the ratio, and the rounds behind it.
-fn interval(run: &Run) -> (f64, f64, f64) {
-    let values = |case: usize| -> Vec<Option<f64>> {
-        let trials = run.cases[case].trials.iter();
-        trials.map(Trial::valid_value).collect()
-    };
-    let found = ratio_of_pairs(&values(1), &values(0), CONFIDENCE).unwrap();
-    let rounds = run.cases[0].trials.len() as f64;
-    (found.interval.low, found.interval.high, rounds)
 }
 
 #[test]
