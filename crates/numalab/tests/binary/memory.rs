@@ -22,7 +22,7 @@ node   0   1   2   3
 ";
 
 /// Memory that needs no search for a size beyond all caches, which takes seconds.
-const SMALL: [&str; 2] = ["--working-set", "64MiB"];
+pub(crate) const SMALL: [&str; 2] = ["--working-set", "64MiB"];
 
 #[test]
 fn the_hidden_hop_of_article_002_is_found() {
@@ -184,14 +184,15 @@ fn a_matrix_is_stored_as_a_run_and_shown_again() {
 #[test]
 fn a_pool_too_small_for_the_working_set_is_no_obstacle() {
     const NAME: &str = "a_pool_too_small_for_the_working_set_is_no_obstacle";
-    /// Room for 192 MiB: more than the least working set, less than the search begins with.
-    const FREE: u64 = 96;
+    /// Room for 48 MiB: less than the working set.
+    const FREE: u64 = 24;
     let laboratory = Laboratory::new();
     let used = count("nr_hugepages") - count("free_hugepages");
     let Some(_pool) = Pool::set(NAME, &laboratory, used + FREE) else {
         return;
     };
-    let document = laboratory.document(&["latency", "--anyway", "--rounds", "1", "--json"]);
+    let words = ["latency", "--anyway", "--rounds", "1", "--json"];
+    let document = laboratory.document(&[&words[..], &SMALL].concat());
     assert!(document["ns"][0][0].is_number(), "{document}");
     assert_ne!(document["method"]["page_kind"], "huge", "{document}");
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{CACHE_OPTION, Laboratory};
+use crate::memory;
 use crate::patience::until;
 
 const MIB: u64 = 1 << 20;
@@ -44,15 +45,8 @@ fn the_working_set_of_latencies_grows_up_to_four_times_the_cache_that_is_named()
         let is_beyond = found["is_beyond_caches"].as_bool().unwrap();
         assert_eq!(bytes, if is_beyond { beyond } else { tried });
     }
-    let arguments = [
-        "latency",
-        "--anyway",
-        "--rounds",
-        "1",
-        "--json",
-        "--working-set",
-    ];
-    let document = latencies(&laboratory, &[&arguments[..], &["64MiB"]].concat());
+    let arguments = ["latency", "--anyway", "--rounds", "1", "--json"];
+    let document = latencies(&laboratory, &[&arguments[..], &memory::SMALL].concat());
     assert_eq!(document["method"]["working_set_bytes"], 64 * MIB);
     assert_eq!(document["machine"]["working_set"], Value::Null);
 }
@@ -69,7 +63,8 @@ fn a_dry_run_says_what_would_be_measured_and_stores_nothing() {
         ("bandwidth", "numalab.bandwidth-plan/1", &["bandwidth"]),
     ] {
         let mut arguments = vec![command, "--dry-run", "--json", "--rounds", "7"];
-        arguments.extend((command == "latency").then_some("--curve"));
+        let is_latency = command == "latency";
+        arguments.extend(is_latency.then_some("--curve"));
         let plan = laboratory.document(&arguments);
         assert_eq!(plan["format"], format);
         let planned = plan["runs"].as_array().unwrap();
@@ -88,9 +83,11 @@ fn a_dry_run_says_what_would_be_measured_and_stores_nothing() {
                 "{run:#}"
             );
         }
-        assert_eq!(plan["costs"]["measured"], command == "latency");
+        assert_eq!(plan["costs"]["measured"], is_latency);
         assert!(plan["seconds_min"].as_f64() > Some(0.0), "{plan:#}");
-        let text = laboratory.run(&[command, "--dry-run"]).with_code(0);
+        let size = if is_latency { &memory::SMALL[..] } else { &[] };
+        let text = laboratory.run(&[&[command, "--dry-run"], size].concat());
+        let text = text.with_code(0);
         assert!(text.stdout.contains("in total"), "{}", text.stdout);
     }
     let listed = laboratory.run(&["history"]).with_code(0);
