@@ -67,10 +67,10 @@ impl Architecture {
     }
 
     /// The processor that is emulated. An Intel vendor makes the kernel read the topology leaves
-    /// that QEMU fills; with `max` alone it sees an AMD CPU without threads. What follows only slows
-    /// down emulation: five-level page tables, "fast" copies (`rep movsb` is a loop over bytes
-    /// there, and took four times as long to clear a page), guarded access to the memory of
-    /// programs, and the usual way to sign pointers.
+    /// that QEMU fills; with `max` alone it sees an AMD CPU without threads. What is off here only
+    /// slows down emulation: five-level page tables, "fast" copies (`rep movsb` is a loop over
+    /// bytes there, and took four times as long to clear a page), and guarded access to the memory
+    /// of programs. So does the usual way to sign pointers.
     pub(super) fn processor(self) -> &'static str {
         match self {
             Self::Amd64 => "max,la57=off,erms=off,smap=off,vendor=GenuineIntel",

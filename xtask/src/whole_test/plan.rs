@@ -30,6 +30,8 @@ pub(crate) struct Scope {
     only_long: bool,
     /// Whether slow tests are left out.
     is_check: bool,
+    /// Whether `--only` left something out.
+    is_narrowed: bool,
     /// What changed, if only tests about that are meant.
     changed: Option<Changed>,
     /// What the names of tests contain.
@@ -56,6 +58,7 @@ impl Scope {
             long: Vec::new(),
             only_long: false,
             is_check: true,
+            is_narrowed: false,
             changed,
             name: None,
         }
@@ -70,6 +73,7 @@ impl Scope {
             long: turn::todays(LONG)?,
             only_long: false,
             is_check: false,
+            is_narrowed: arguments.only.is_some(),
             changed: None,
             name: arguments.test.clone(),
         };
@@ -173,7 +177,7 @@ impl Scope {
         let today = self.long.iter();
         let today = today.map(|one| format!("{} {}", one.place, one.test));
         let today: Vec<_> = today.collect();
-        (!self.only_long && !self.is_check && waiting > 0).then(|| {
+        (!self.is_narrowed && !self.is_check && waiting > 0).then(|| {
             format!(
                 "of {} long tests, today's turn is {}; `cargo xtask test --only long` runs all",
                 LONG.len(),

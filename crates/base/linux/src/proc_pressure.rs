@@ -45,7 +45,6 @@ fn parse(file: &TextFile) -> Result<Stall, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn of(text: &str) -> Result<Stall, Error> {
         parse(&TextFile::new("/memory", text))
@@ -74,16 +73,17 @@ mod tests {
         }
     }
 
-    proptest! {
-        #[test]
-        fn any_text_is_a_share_or_an_error(
-            text in "((some|full|x) ?(avg10=)?[0-9.eNainf-]{0,9}( \\PC{0,5})?\n?){0,4}"
-        ) {
-            if let Ok(stall) = of(&text) {
-                for share in [stall.some, stall.full].into_iter().flatten() {
-                    prop_assert!((0.0..=1.0).contains(&share));
+    #[test]
+    fn any_text_is_a_share_or_an_error() {
+        testing::any_text(
+            "((some|full|x) ?(avg10=)?[0-9.eNainf-]{0,9}( \\PC{0,5})?\n?){0,4}",
+            &|text| {
+                if let Ok(stall) = of(text) {
+                    for share in [stall.some, stall.full].into_iter().flatten() {
+                        assert!((0.0..=1.0).contains(&share));
+                    }
                 }
-            }
-        }
+            },
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Captured and described machines for the tests of other crates. Only ever a dev-dependency.
 #![forbid(unsafe_code)]
 
+mod any_text;
 pub mod arm_machines;
 pub mod article_machines;
 mod error;
@@ -15,6 +16,7 @@ pub mod tree;
 pub mod unusual_machines;
 pub mod variants;
 
+pub use any_text::any_text;
 pub use error::Error;
 pub use machine::Machine;
 pub use not_run::{Need, NotRun, not_run};

@@ -53,7 +53,6 @@ impl fmt::Display for GroupName {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
 
     use super::GroupName;
 
@@ -79,12 +78,12 @@ mod tests {
         }
     }
 
-    proptest! {
-        #[test]
-        fn a_name_leads_nowhere_else(text in "\\PC{0,70}") {
+    #[test]
+    fn a_name_leads_nowhere_else() {
+        testing::any_text("\\PC{0,70}", &|text| {
             if let Ok(name) = text.parse::<GroupName>() {
-                prop_assert!(!name.as_str().contains('/') && !name.as_str().starts_with('.'));
+                assert!(!name.as_str().contains('/') && !name.as_str().starts_with('.'));
             }
-        }
+        });
     }
 }
