@@ -66,8 +66,11 @@ fn kernel_command_line(architecture: Architecture, append: &str, kvm: bool) -> S
         // that advances in jumps under emulation; with 32 CPUs that took two thirds of the boot. On
         // a busy host, ticks of the emulated timer come so late that the kernel considers the timer
         // broken and panics ("IO-APIC + timer doesn't work"). Without expedited grace periods, what
-        // waits for every CPU (groups, mounts, moves) waits for CPUs that are not running.
-        line.push_str(" lpj=5000000 no_timer_check rcupdate.rcu_expedited=1");
+        // waits for every CPU (groups, mounts, moves) waits for CPUs that are not running. The
+        // emulator translates code once for each address at which it lies: where programs begin at
+        // random addresses, every start translates the program and its libraries anew, and takes
+        // three times as long.
+        line.push_str(" lpj=5000000 no_timer_check rcupdate.rcu_expedited=1 norandmaps");
     }
     format!("{line} {append}").trim_end().to_string()
 }
