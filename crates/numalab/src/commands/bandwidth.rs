@@ -1,6 +1,6 @@
 //! `numalab bandwidth`: measures memory bandwidth, and latency under load.
 
-use experiment::memory::{self, BandwidthChoice, bandwidth_plan, loaded_plan};
+use experiment::memory::{self, BandwidthChoice, MemoryPlaces, bandwidth_plan, loaded_plan};
 use experiment::{Host, Plan};
 use model::exit::ExitCode;
 use model::{BandwidthResult, Run, StreamKernel};
@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     })?;
     let memory = &arguments.memory;
     let context = Context::at(memory.root.as_deref(), memory.last_level_cache)?;
-    let prepared = memory_plans::prepare(&context, memory, Size::ByCache)?;
+    let places = MemoryPlaces::of(&context.host, memory.nodes.as_ref())?;
+    let prepared = memory_plans::prepare(&context, memory, places, Size::ByCache)?;
     let plans = plans(arguments, &context.host, &prepared, kernel)?;
     if memory.dry_run {
         let format = arguments.json.then_some("numalab.bandwidth-plan/1");

@@ -1,6 +1,6 @@
 //! `numalab latency`: measures memory latency, and shows what the firmware's distances hide.
 
-use experiment::memory::{self, curve_plan, transfers_plan};
+use experiment::memory::{self, MemoryPlaces, curve_plan, transfers_plan};
 use experiment::{Host, Plan};
 use model::LatencyResult;
 
@@ -54,7 +54,9 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     let memory = &arguments.memory;
     let context = Context::at(memory.root.as_deref(), memory.last_level_cache)?;
     let size = arguments.working_set.map_or(Size::Searched, Size::Named);
-    let mut prepared = memory_plans::prepare(&context, memory, size)?;
+    let places = MemoryPlaces::of(&context.host, memory.nodes.as_ref())?;
+    check(arguments, &places)?;
+    let mut prepared = memory_plans::prepare(&context, memory, places, size)?;
     let plans = plans(arguments, &context.host, &mut prepared)?;
     if memory.dry_run {
         let format = arguments.json.then_some("numalab.latency-plan/1");
@@ -63,6 +65,17 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     let runs = memory_plans::execute(memory, &context, &prepared, plans)?;
     show(arguments, &memory::latency_result(&runs))?;
     memory_runs::conclusion(&runs)
+}
+
+/// Refuses what cannot be measured here before the search for a working set takes seconds.
+fn check(arguments: &LatencyArguments, places: &MemoryPlaces) -> Result<(), Failure> {
+    if let Some(pairs) = &arguments.curve {
+        memory::check_pairs(places, pairs)?;
+    }
+    if arguments.cores {
+        transfers_plan(places)?;
+    }
+    Ok(())
 }
 
 /// Plans the runs that the options ask for.

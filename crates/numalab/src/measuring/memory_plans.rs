@@ -38,16 +38,17 @@ pub(crate) enum Size {
     Named(ByteSize),
 }
 
-/// Finds places, pages and the working set.
+/// Finds pages and the working set for these places.
 pub(crate) fn prepare(
     context: &Context,
     arguments: &MemoryArguments,
+    places: MemoryPlaces,
     size: Size,
 ) -> Result<Prepared, Failure> {
     let begun = Instant::now();
     let host = &context.host;
     let mut prepared = Prepared {
-        places: MemoryPlaces::of(host, arguments.nodes.as_ref())?,
+        places,
         fit: None,
         costs: StepCosts::stated(),
         working_set: None,

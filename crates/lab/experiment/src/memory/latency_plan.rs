@@ -126,6 +126,17 @@ pub fn curve_plan(host: &Host, places: &MemoryPlaces, pairs: &CurvePairs) -> Res
     plan(names::CURVE, question, Metric::NsPerAccess, cases, skipped)
 }
 
+/// Checks that the nodes of a curve are there, before anything is measured.
+///
+/// # Errors
+/// When a node of the pair has no CPUs or no memory.
+pub fn check_pairs(places: &MemoryPlaces, pairs: &CurvePairs) -> Result<(), Cannot> {
+    match pairs {
+        CurvePairs::One(from, to) => checked_pair(places, *from, *to).map(drop),
+        CurvePairs::All | CurvePairs::Local => Ok(()),
+    }
+}
+
 fn checked_pair(
     places: &MemoryPlaces,
     from: NodeId,

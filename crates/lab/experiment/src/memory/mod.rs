@@ -20,7 +20,7 @@ pub use bandwidth_result::bandwidth_result;
 pub use cache_share::cache_share;
 pub use kernel_work::BandwidthChoice;
 pub(crate) use kernel_work::{chase, stream_work};
-pub use latency_plan::{CurvePairs, curve_plan, latency_plan, transfers_plan};
+pub use latency_plan::{CurvePairs, check_pairs, curve_plan, latency_plan, transfers_plan};
 pub use latency_result::latency_result;
 pub use page_choice::{fastest_instructions, largest_pages};
 pub use places::MemoryPlaces;
