@@ -64,10 +64,9 @@ fn records_before_and_after_a_change_are_compared_with_what_else_changed() {
     );
     let windows = before["windows"].as_array().unwrap();
     assert_eq!(windows.len(), 21);
-    assert!(
-        windows.iter().all(|it| it["work"].as_u64() > Some(0)),
-        "{before}"
-    );
+    // On a busy machine, it may have got no CPU in one of them.
+    let have_work = windows.iter().filter(|it| it["work"].as_u64() > Some(0));
+    assert!(have_work.count() > 10, "{before}");
     assert_eq!(before["begin"]["cpus"], one);
     assert_eq!(shown(&laboratory, before["run"].as_str().unwrap()), before);
     for process in [&pid, &workers.second.to_string()] {

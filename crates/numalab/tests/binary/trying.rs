@@ -131,11 +131,10 @@ fn the_current_placement_against_itself_has_no_winner_and_changes_nothing() {
     let pairs = placement["log_ratios"].as_array().unwrap().len();
     assert!((1..7).contains(&pairs), "{tried}");
     let windows = tried["windows"].as_array().unwrap();
-    assert!(
-        windows
-            .iter()
-            .all(|it| it["work"].as_u64() > Some(0) && it["void"].is_null())
-    );
+    assert!(windows.iter().all(|it| it["void"].is_null()), "{tried}");
+    // On a busy machine, it may have got no CPU in one of them.
+    let have_work = windows.iter().filter(|it| it["work"].as_u64() > Some(0));
+    assert!(2 * have_work.count() > windows.len(), "{tried}");
     assert_eq!(workers.cpus(), [cpus.clone(), cpus]);
     let run = tried["run"].as_str().unwrap();
     assert_eq!(laboratory.document(&["show", run, "--json"]), tried);

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use super::kernel_setting::KernelSettings;
 use super::machine_state::memory;
+use super::random_kills::undo;
 use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::postgres_server::{Server, installed};
@@ -84,8 +85,9 @@ fn the_kernel_moves_buffers_to_the_sessions_that_read_them() {
     let elsewhere = elsewhere.sum::<u64>() / PAGE_BYTES;
     assert!(elsewhere >= 2 * near_least, "pages elsewhere: {document:#}");
 
-    let undo = laboratory.run(&["undo"]).with_code(0);
-    assert_eq!(undo.stdout.lines().count(), 1, "{}", undo.stdout);
+    let (undo, undone) = undo(&laboratory);
+    undo.with_code(0);
+    assert_eq!(undone, 1);
     all_on_node_3(&look());
     // Before the sessions are killed, which the server notes.
     assert_eq!(server.errors(), Vec::<String>::new());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::holders::children;
 use super::machine_state::{memory, of_machine};
-use super::random_kills::are_made_up_for;
+use super::random_kills::{are_made_up_for, undo};
 use crate::laboratory::{Laboratory, kill};
 use crate::patience::until;
 use crate::running::Running;
@@ -57,12 +57,9 @@ fn a_killed_balance_is_undone() {
     let window = began.elapsed() * 3 / 2 + Duration::from_secs(2);
     balance.kill();
     balance.finish();
-    // A page may be in use by the kernel for a moment, which undo says.
-    let undo = until("all pages can be undone", || {
-        let undo = laboratory.run(&["undo"]);
-        (undo.status.code() == Some(0)).then_some(undo)
-    });
-    assert!(undo.stdout.starts_with("undone"), "{undo:?}");
+    let (undo, undone) = undo(&laboratory);
+    undo.with_code(0);
+    assert!(undone > 0);
     assert_eq!(state(), before, "after a kill at work");
 
     are_made_up_for((3, 0), &laboratory, state, |random| {

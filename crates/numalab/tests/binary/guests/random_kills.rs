@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 
+use crate::finished::Finished;
 use crate::laboratory::Laboratory;
 use crate::patience::until;
 
@@ -25,6 +26,19 @@ pub(super) fn seeds(few: u64) -> std::ops::Range<u64> {
     first..first + count
 }
 
+/// Undoes everything, by one undo; or by more, if the kernel uses a page at that moment, which undo
+/// says. Returns the last of them, and how many changes were undone.
+pub(super) fn undo(laboratory: &Laboratory) -> (Finished, usize) {
+    let mut undone = 0;
+    let last = until("no page is in use", || {
+        let undo = laboratory.run(&["undo"]);
+        let lines = undo.stdout.lines();
+        undone += lines.filter(|line| line.starts_with("undone")).count();
+        (!undo.stderr.contains("(EBUSY)")).then_some(undo)
+    });
+    (last, undone)
+}
+
 /// Asserts that one undo makes up for whatever `once` leaves behind: as often as was asked for,
 /// otherwise `few` times, of which at least `leave` leave something. `once` returns in a few words
 /// what it did, or what went wrong.
@@ -39,13 +53,8 @@ pub(super) fn are_made_up_for(
     let (mut before, mut failures, mut undone_something) = (state(), Vec::new(), 0);
     for seed in seeds {
         let done = once(&mut Rng::with_seed(seed));
-        let undo = laboratory.run(&["undo"]);
+        let (undo, undone) = undo(laboratory);
         let after = state();
-        let undone = undo
-            .stdout
-            .lines()
-            .filter(|line| line.starts_with("undone"));
-        let undone = undone.count();
         undone_something += u64::from(undone > 0);
         let is_as_before = after == before && undo.status.success() && done.is_ok();
         let verdict = if is_as_before {
