@@ -68,7 +68,7 @@ fn kernel_command_line(architecture: Architecture, append: &str, kvm: bool) -> S
         // broken and panics ("IO-APIC + timer doesn't work"). Without expedited grace periods, what
         // waits for every CPU (groups, mounts, moves) waits for CPUs that are not running. The
         // emulator translates code once for each address at which it lies: where programs begin at
-        // random addresses, every start translates the program and its libraries anew, and takes
+        // random addresses, every start translates the program and its libraries again, and takes
         // three times as long.
         line.push_str(" lpj=5000000 no_timer_check rcupdate.rcu_expedited=1 norandmaps");
     }
