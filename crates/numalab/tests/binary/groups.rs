@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
 use crate::running::Running;
@@ -56,10 +57,15 @@ fn a_group_is_made_filled_changed_and_removed() {
     ];
     let shown = laboratory.run(&bound).with_code(0).stdout;
     assert_eq!(shown, format!("Cpus_allowed_list:\t{first}\n"));
-    laboratory
-        .run(&["group", "add", &name, &sleeper.pid()])
-        .with_code(0);
+    for _ in ["once", "twice"] {
+        laboratory
+            .run(&["group", "add", &name, &sleeper.pid()])
+            .with_code(0);
+    }
     assert_eq!(sleeper.cpus(), first);
+    let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
+    let moves = listed.matches(" moved into ").count();
+    assert_eq!(moves, 1, "it is moved once: {listed}");
     let (group, _) = only(&laboratory.document(&["group", "list", "--json"]));
     assert_eq!(group["members"][0]["pid"], sleeper.0.id());
     assert!(
@@ -89,6 +95,63 @@ fn a_group_is_made_filled_changed_and_removed() {
     assert!(!directory.exists());
     assert_eq!(sleeper.cpus(), all);
     laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_member_that_has_ended_leaves_the_journal_with_its_group() {
+    const TEST: &str = "a_member_that_has_ended_leaves_the_journal_with_its_group";
+    if !has_groups(TEST) || !is_root(TEST) {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let (name, sleeper) = (name("e"), Running::start(&["sleep", "600"]));
+    laboratory.run(&["group", "create", &name]).with_code(0);
+    laboratory
+        .run(&["group", "add", &name, &sleeper.pid()])
+        .with_code(0);
+    drop(sleeper);
+    laboratory.run(&["group", "delete", &name]).with_code(0);
+    laboratory.nothing_is_left();
+}
+
+/// As in a container: a numalab whose groups lie in one that has a single CPU.
+#[test]
+fn a_group_with_more_than_its_parent_is_refused_and_nothing_is_left() {
+    const TEST: &str = "a_group_with_more_than_its_parent_is_refused_and_nothing_is_left";
+    if !has_groups(TEST) || !is_root(TEST) {
+        return;
+    }
+    if linux::affinity::of_this_thread().unwrap().len() < 2 {
+        return not_run(TEST, Need::Hardware, "it needs two CPUs");
+    }
+    let (outside, inside) = (Laboratory::new(), Laboratory::new());
+    let parent = name("f");
+    let words = ["group", "create", &parent, "-C", "+0", "-m", "+0", "--json"];
+    let (group, directory) = only(&outside.document(&words));
+    let path = directory.display();
+    // In version 1 groups lie in that of the process, in version 2 directly below the mount.
+    let (enter, says) = match group["cgroup_version"].as_u64() {
+        Some(1) => (format!("echo 0 >{path}/cgroup.procs"), "cannot write"),
+        _ => (
+            format!("mount --bind {path} /sys/fs/cgroup"),
+            "(its parent has no others)",
+        ),
+    };
+    let create = "exec numalab group create x -C all --all";
+    let script = format!("exec unshare -m sh -c '{enter} && {create}'");
+    let refused = inside.script(&script);
+    assert!(!refused.status.success(), "{refused:?}");
+    refused.says(&[says]);
+    assert!(!directory.join("x").exists());
+    inside.nothing_is_left();
+    let children = std::fs::read_to_string(directory.join("cgroup.subtree_control"));
+    assert_eq!(
+        children.unwrap_or_default(),
+        "",
+        "controllers that it hands on"
+    );
+    outside.run(&["group", "delete", &parent]).with_code(0);
+    outside.nothing_is_left();
 }
 
 #[test]

@@ -100,13 +100,15 @@ fn limit_directory(root: &Root, journal: &Journal, group: &Group) -> Result<Path
         enable_controller(&hierarchy.parent, "cpu", journal)?;
         return Ok(cpuset);
     };
-    GroupNamed {
+    let entry = GroupNamed {
         name: group.name.clone(),
         directories: vec![directory.clone()],
         unit: None,
     }
     .record(journal)?;
-    control_group::create(&directory)?;
+    if let Err(error) = control_group::create(&directory) {
+        return Err(journal.failed(entry, true, error.into()).into());
+    }
     for pid in &group.members {
         control_group::write(&directory.join("cgroup.procs"), &pid.to_string())?;
     }

@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use journal::{Change, Journal};
+use journal::{Change, Entry, Journal, Kind, Kinds, Origin};
 use linux::{Root, control_group, systemd};
 use model::{CpuSet, NodeSet};
 
 use super::changes::GroupNamed;
+use super::controllers::give_back_controllers;
 use super::list::{self, Group};
 use super::{GroupName, membership};
 use crate::group::{effective_text, enable_controller};
 use crate::hierarchy::{self, Hierarchy};
-use crate::{Error, cpu_limit, group};
+use crate::{Error, cpu_limit};
 
 /// A group as requested.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +44,8 @@ pub fn create(root: &Root, journal: &Journal, order: &Order) -> Result<Group, Er
         ));
     }
     let any = hierarchy::find_controller(root, "cpuset")?;
-    let directories = match any.belongs_to_systemd(root) {
-        true => create_slice(journal, order, &any)?,
+    let made = match any.belongs_to_systemd(root) {
+        true => create_slice(journal, order, &any),
         false => {
             let hierarchy = hierarchy::find(root)?;
             let directories = directories(root, order, &hierarchy)?;
@@ -54,17 +55,19 @@ pub fn create(root: &Root, journal: &Journal, order: &Order) -> Result<Group, Er
                     "{path} exists, and numalab did not create it"
                 )));
             }
-            create_directories(journal, order, &hierarchy, directories)?
+            create_directories(journal, order, &hierarchy, directories)
         }
     };
-    let made = list::find(root, journal, name)?.ok_or_else(|| refused("it is gone".to_owned()))?;
-    match honoured(order, &made) {
-        Ok(()) => Ok(made),
-        Err(error) => {
-            remove(journal, name, &directories)?;
-            Err(error)
-        }
+    let read_back = || {
+        let made = list::find(root, journal, name)?;
+        let made = made.ok_or_else(|| refused("it is gone".to_owned()))?;
+        honoured(order, &made).map(|()| made)
+    };
+    let outcome = made.and_then(|()| read_back());
+    if outcome.is_err() {
+        take_back(root, journal, name)?;
     }
+    outcome
 }
 
 /// The directories of a group: in the cpuset hierarchy, and with a limit in that of `cpu`.
@@ -85,79 +88,62 @@ fn create_directories(
     order: &Order,
     hierarchy: &Hierarchy,
     directories: Vec<PathBuf>,
-) -> Result<Vec<PathBuf>, Error> {
+) -> Result<(), Error> {
     if hierarchy.version == 2 {
         enable_controller(&hierarchy.parent, "cpuset", journal)?;
         if order.cpu_limit.is_some() {
             enable_controller(&hierarchy.parent, "cpu", journal)?;
         }
     }
-    let name = order.name.to_string();
     GroupNamed {
-        name: name.clone(),
+        name: order.name.to_string(),
         directories: directories.clone(),
         unit: None,
     }
     .record(journal)?;
-    let fill = || -> Result<(), Error> {
-        for directory in &directories {
-            control_group::create(directory)?;
-        }
-        let group = &directories[0];
-        // Version 1 gives a new group neither CPUs nor memory; version 2 gives it its parent's.
-        let of_parent = |kind| match hierarchy.version {
-            1 => effective_text(&hierarchy.parent, 1, kind).map(Some),
-            _ => Ok(None),
-        };
-        let nodes = order.memory_nodes.as_ref().map(NodeSet::to_string);
-        let cpus = order.cpus.as_ref().map(CpuSet::to_string);
-        for (file, value) in [
-            (
-                "cpuset.mems",
-                nodes.map_or_else(|| of_parent("mems"), |it| Ok(Some(it)))?,
-            ),
-            (
-                "cpuset.cpus",
-                cpus.map_or_else(|| of_parent("cpus"), |it| Ok(Some(it)))?,
-            ),
-        ] {
-            if let Some(value) = value {
-                control_group::write(&group.join(file), &value)?;
-            }
-        }
-        match order.cpu_limit {
-            Some(limit) => cpu_limit::write_limit(directories.last().unwrap_or(group), limit),
-            None => Ok(()),
-        }
-    };
-    if let Err(error) = fill() {
-        remove(journal, &name, &directories)?;
-        return Err(error);
+    for directory in &directories {
+        control_group::create(directory)?;
     }
-    Ok(directories)
+    let group = &directories[0];
+    // Version 1 gives a new group neither CPUs nor memory; version 2 gives it its parent's.
+    let of_parent = |kind| match hierarchy.version {
+        1 => effective_text(&hierarchy.parent, 1, kind).map(Some),
+        _ => Ok(None),
+    };
+    let nodes = order.memory_nodes.as_ref().map(NodeSet::to_string);
+    let cpus = order.cpus.as_ref().map(CpuSet::to_string);
+    for (file, value) in [
+        (
+            "cpuset.mems",
+            nodes.map_or_else(|| of_parent("mems"), |it| Ok(Some(it)))?,
+        ),
+        (
+            "cpuset.cpus",
+            cpus.map_or_else(|| of_parent("cpus"), |it| Ok(Some(it)))?,
+        ),
+    ] {
+        if let Some(value) = value {
+            control_group::write(&group.join(file), &value)?;
+        }
+    }
+    match order.cpu_limit {
+        Some(limit) => cpu_limit::write_limit(directories.last().unwrap_or(group), limit),
+        None => Ok(()),
+    }
 }
 
 /// Has systemd create the group as a slice.
-fn create_slice(
-    journal: &Journal,
-    order: &Order,
-    hierarchy: &Hierarchy,
-) -> Result<Vec<PathBuf>, Error> {
+fn create_slice(journal: &Journal, order: &Order, hierarchy: &Hierarchy) -> Result<(), Error> {
     let unit = systemd::slice_of(order.name.as_str());
     let directory = hierarchy.directory(&format!("/{}/{unit}", systemd::SLICE_OF_GROUPS));
     GroupNamed {
         name: order.name.to_string(),
-        directories: vec![directory.clone()],
+        directories: vec![directory],
         unit: Some(unit.clone()),
     }
     .record(journal)?;
-    let made =
-        systemd::set_properties(&unit, &properties(order)).and_then(|()| systemd::start(&unit));
-    if let Err(error) = made {
-        remove(journal, order.name.as_str(), &[])?;
-        return Err(error.into());
-    }
-    Ok(vec![directory])
+    systemd::set_properties(&unit, &properties(order))?;
+    Ok(systemd::start(&unit)?)
 }
 
 /// The properties of a slice (systemd.resource-control(5)).
@@ -183,23 +169,17 @@ pub(super) fn properties(order: &Order) -> Vec<String> {
     given
 }
 
-/// Undoes what a failed create has left.
-fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), Error> {
-    for directory in directories.iter().rev() {
-        group::remove_directory(directory)?;
-    }
-    for entry in journal.of_this_boot(&Root::live())? {
-        let group = GroupNamed::of(&entry.change);
-        if let Some(group) = group.filter(|group| group.name == name) {
-            group.must_be_ours()?;
-            if let Some(unit) = &group.unit {
-                let cgroup = group.directories.first().map(PathBuf::as_path);
-                systemd::remove_slice(unit, cgroup)?;
-            }
-            journal.mark_undone(entry.entry)?;
+/// Takes back what a failed create has made.
+fn take_back(root: &Root, journal: &Journal, name: &str) -> Result<(), Error> {
+    const NAMED: Kinds = Kinds(&[&[Kind::of::<GroupNamed>()]]);
+    let is_it = |entry: &Entry| GroupNamed::of(&entry.change).is_some_and(|it| it.name == name);
+    let is_wanted = |entry: &Entry| entry.made_by.origin(root) == Origin::ThisBoot && is_it(entry);
+    for undone in journal::undo(journal, NAMED, is_wanted, false)? {
+        if let Some(failure) = undone.failure {
+            return Err(failure.into());
         }
     }
-    Ok(())
+    give_back_controllers(root, journal)
 }
 
 /// Verifies that a group that was read back is what was requested.

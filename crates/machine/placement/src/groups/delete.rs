@@ -6,9 +6,10 @@ use journal::{Change, Entry, Journal, Kind, Kinds, Origin};
 use linux::{Root, control_group, systemd};
 
 use super::changes::{GroupNamed, MemberMoved};
+use super::controllers::give_back_controllers;
 use super::members::must_be_empty;
 use super::{change, members};
-use crate::group::{ControllerEnabled, GroupCreated, remove_directory};
+use crate::group::remove_directory;
 use crate::kernel_file::FileWritten;
 use crate::{Error, hierarchy};
 
@@ -88,26 +89,5 @@ fn strike_off(
             journal.mark_undone(entry.entry)?;
         }
     }
-    Ok(())
-}
-
-/// Disables the controllers that were enabled for groups once the last group is gone. One that
-/// another cgroup uses by now stays enabled, and in the journal.
-fn give_back_controllers(root: &Root, journal: &Journal) -> Result<(), Error> {
-    let in_force = journal.of_this_boot(root)?;
-    let is_group = |entry: &Entry| {
-        let kind = entry.change.kind();
-        [GroupNamed::KIND, GroupCreated::KIND].contains(&kind)
-    };
-    if in_force.iter().any(is_group) {
-        return Ok(());
-    }
-    const CONTROLLERS: Kinds = Kinds(&[&[Kind::of::<ControllerEnabled>()]]);
-    let is_wanted = |entry: &Entry| {
-        let is_controller = entry.change.kind() == ControllerEnabled::KIND;
-        is_controller && entry.made_by.origin(root) == Origin::ThisBoot
-    };
-    // What another cgroup uses by now fails, and stays.
-    journal::undo(journal, CONTROLLERS, is_wanted, false)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 mod change;
 mod changes;
+mod controllers;
 mod create;
 mod delete;
 mod list;
