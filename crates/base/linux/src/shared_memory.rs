@@ -151,11 +151,7 @@ impl SharedMemory {
             ObjectKind::Memfd => {
                 // No close-on-exec: sessions inherit the descriptor.
                 let flags = huge_flags(page_bytes, libc::MFD_HUGETLB as i32) as u32;
-                let flags = MemfdFlags::from_bits_retain(flags);
-                let fd = rustix::fs::memfd_create("numalab-sga", flags).map_err(|cause| {
-                    SystemCallError::with("memfd_create", arguments(), cause.into())
-                })?;
-                sized(fd, bytes)?
+                sized(memfd("numalab-sga", flags, &arguments())?, bytes)?
             }
             ObjectKind::Shm => {
                 // As above, sessions inherit the descriptor.
@@ -171,6 +167,16 @@ impl SharedMemory {
                 sized(fd, bytes)?
             }
         };
+        Ok(SharedMemory { handle, bytes })
+    }
+
+    /// Creates a memfd of `bytes` in small pages, which the kernel shows by this name.
+    ///
+    /// # Errors
+    /// `EMFILE` or `ENFILE` when there are too many descriptors, `ENOSPC` without memory.
+    pub fn named(name: &str, bytes: usize) -> Result<Self, SystemCallError> {
+        let fd = memfd(name, 0, &format!("{name:?}"))?;
+        let handle = sized(fd, bytes)?;
         Ok(SharedMemory { handle, bytes })
     }
 
@@ -301,6 +307,12 @@ fn reopened(path: String) -> Result<Handle, SystemCallError> {
     let opened = File::options().read(true).write(true).open(&path);
     let file = opened.map_err(|cause| SystemCallError::with("open", path, cause))?;
     Ok(Handle::Descriptor(file.into()))
+}
+
+fn memfd(name: &str, flags: u32, arguments: &str) -> Result<OwnedFd, SystemCallError> {
+    let flags = MemfdFlags::from_bits_retain(flags);
+    rustix::fs::memfd_create(name, flags)
+        .map_err(|cause| SystemCallError::with("memfd_create", arguments, cause.into()))
 }
 
 fn sized(fd: OwnedFd, bytes: usize) -> Result<Handle, SystemCallError> {

@@ -5,12 +5,14 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use linux::plain_file;
-use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
+use linux::shared_memory::{Mapping, SharedMemory};
 
 use crate::Error;
 use crate::instance::Instance;
 use crate::sga::slice;
 
+/// What the kernel calls the memfd.
+const NAME: &str = "numalab-counter";
 /// Identifies the memfd: `numalctr`.
 const MAGIC: u64 = u64::from_be_bytes(*b"numalctr");
 /// The words: [`MAGIC`], 1 if reads have an emulated cost, logical reads.
@@ -33,8 +35,7 @@ impl Published {
     /// # Errors
     /// When there is no memory for it.
     pub(crate) fn new(has_emulated_cost: bool) -> Result<Self, Error> {
-        let page_bytes = linux::process::page_bytes();
-        let memory = SharedMemory::create(ObjectKind::Memfd, page_bytes as usize, page_bytes)?;
+        let memory = SharedMemory::named(NAME, linux::process::page_bytes() as usize)?;
         let mapping = memory.map()?;
         let words = words(&mapping);
         words[1].store(u64::from(has_emulated_cost), Ordering::Relaxed);
@@ -115,6 +116,8 @@ fn read(pid: u32, descriptor: i32) -> io::Result<[u64; WORDS as usize]> {
 
 #[cfg(test)]
 mod tests {
+    use linux::shared_memory::ObjectKind;
+
     use super::*;
 
     #[test]

@@ -50,13 +50,10 @@ impl Held {
         held
     }
 
-    /// Returns the mappings of the SGA in the instance process. A held instance counts its reads in
-    /// a page of the same name (`held_counter` of the instance).
+    /// Returns the mappings of the SGA in the instance process.
     pub(super) fn sga(&self) -> Vec<&Mapping> {
-        const COUNTER_BYTES: u64 = 4096;
         let maps = self.instance.maps.iter();
-        let is_meant = |mapping: &&Mapping| mapping.is_of_sga && mapping.bytes() > COUNTER_BYTES;
-        maps.filter(is_meant).collect()
+        maps.filter(|mapping| mapping.is_of_sga).collect()
     }
 
     /// Asserts that the kernel has at least these bytes of the SGA, and returns its mappings.
