@@ -354,3 +354,42 @@ impl Object {
         tally
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use linux::proc_stat;
+
+    use super::*;
+
+    #[test]
+    fn memory_that_processes_share_since_a_fork_counts_once() {
+        let directory = tempfile::tempdir().unwrap();
+        // The child has let go of a page of what both have, on node 1.
+        for (pid, shared, own) in [(7, "N0=6 N1=2", "N0=4"), (8, "N0=6 N1=1", "N1=3")] {
+            let maps = format!(
+                "7f0000000000 default anon=8 dirty=8 mapmax=2 {shared} kernelpagesize_kB=4\n\
+                 7f1000000000 default anon=4 dirty=4 {own} kernelpagesize_kB=4\n"
+            );
+            let of_process = directory.path().join(format!("proc/{pid}"));
+            std::fs::create_dir_all(&of_process).unwrap();
+            std::fs::write(of_process.join("numa_maps"), maps).unwrap();
+            let stat = format!("{pid} (server) S 1 1 1 0 -1 0 {}", "0 ".repeat(40));
+            std::fs::write(of_process.join("stat"), stat).unwrap();
+        }
+        let root = Root::at(directory.path()).unwrap();
+        let member = |pid| Member {
+            stat: proc_stat::read(&root, pid).unwrap(),
+            class: String::new(),
+            server: None,
+        };
+        let members = [member(7), member(8)];
+        let found = read(&root, &members, None, 4096, &mut Gaps::default());
+        let mut all = BytesByNode::new();
+        for bytes in found.private.values() {
+            add_bytes(&mut all, bytes);
+        }
+        let pages = |pages: u64| pages * 4096;
+        let expected = [(NodeId(0), pages(10)), (NodeId(1), pages(5))];
+        assert_eq!(all, BytesByNode::from(expected));
+    }
+}

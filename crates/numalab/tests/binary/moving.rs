@@ -50,6 +50,26 @@ fn a_move_that_means_nothing_is_refused() {
     assert_eq!(listed.stdout, "no changes in force\n");
 }
 
+#[test]
+fn a_move_of_what_is_there_already_leaves_nothing_in_the_journal() {
+    let laboratory = Laboratory::new();
+    let sleeper = Running::start(&["sleep", "600"]);
+    let topology = laboratory.document(&["topology", "--json"]);
+    let nodes = topology["nodes"].as_array().unwrap();
+    let node = nodes
+        .iter()
+        .find(|it| it["memory_bytes"].as_u64() > Some(0));
+    let node = node.unwrap()["id"].to_string();
+    let list = || laboratory.run(&["undo", "--list"]).with_code(0).stdout;
+    let words = ["move", &sleeper.pid(), "--to", &node, "--private", "--json"];
+    // Of several nodes, some of it may lie on another.
+    laboratory.document(&words);
+    let before = list();
+    let again = laboratory.document(&words);
+    assert_eq!(again["bytes_moved"], 0, "{again:#}");
+    assert_eq!(list(), before);
+}
+
 /// Asserts that `numalab pages` refuses impossible requests with these texts and changes nothing.
 #[track_caller]
 fn refused_pages(refusals: &[(&[&str], &str)]) {

@@ -5,6 +5,7 @@
 //! Tests of relocation, journal.
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::holders::Holders;
 use super::kernel_setting::KernelSettings;
@@ -179,6 +180,43 @@ fn pages_that_another_process_has_moved_since_are_left_alone() {
     assert_eq!(holders.nodes(), "N3=16384 bind:0");
     laboratory.run(&["undo", "--force"]).with_code(0);
     assert_eq!(holders.nodes(), "N0=16384 bind:0");
+    laboratory.nothing_is_left();
+}
+
+/// What one change has moved twice goes back twice, the last move first: its list gets the lines of
+/// a second move, which `migratepages` makes.
+#[test]
+fn pages_that_were_moved_twice_go_back_from_the_last_place_to_the_first() {
+    let test = "pages_that_were_moved_twice_go_back_from_the_last_place_to_the_first";
+    if !is_guest(test, SHAPE) {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let holders = Holders::start(&laboratory, 16, "memfd", 2);
+    let to_one = ["move", &holders.pid, "--to", "1", "--shared"];
+    laboratory.run(&to_one).with_code(0);
+    let list = laboratory.state().join("numalab/moved-1.jsonl");
+    let lines = std::fs::read_to_string(&list).unwrap();
+    let second = lines.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["from"] = line["to"].take();
+        let from = line["from"].as_str().unwrap();
+        line["to"] = from.replacen('1', "3", 1).into();
+        format!("{line}\n")
+    });
+    let second: String = second.collect();
+    std::fs::write(&list, lines + &second).unwrap();
+    for pid in [&holders.pid, &holders.child] {
+        let moved = laboratory.script(&format!("migratepages {pid} 1 3"));
+        moved.with_code(0);
+    }
+    assert!(
+        holders.nodes().starts_with("N3=4096 "),
+        "{}",
+        holders.nodes()
+    );
+    laboratory.run(&["undo"]).with_code(0);
+    assert_eq!(holders.nodes(), "N0=4096 bind:0");
     laboratory.nothing_is_left();
 }
 

@@ -95,6 +95,10 @@ fn a_move_without_a_privilege_names_it() {
     let refused = laboratory.script(&script).with_code(6);
     one_line_says(&refused, "which needs CAP_SYS_NICE (EACCES)");
     assert_eq!(holders.nodes(), "N0=16384 prefer:1");
+    let refused = laboratory.script(&format!("{script} --json")).with_code(6);
+    let by_status = &refused.document()["parts"][0]["bytes_by_node_by_status"];
+    assert_eq!(by_status["0"], 64 << 20, "what stayed counts there");
+    assert_eq!(by_status["1"].as_u64().unwrap_or(0), 0, "{by_status}");
     laboratory.run(&["undo"]).with_code(0);
 
     let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
