@@ -282,6 +282,7 @@ fn the_node_that_runs_out_is_forecast_with_who_is_hit() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(text.contains("! node 1 runs out of memory in "), "{text}");
-    let hit = format!("would hit {pid} (most of its memory is there)");
-    assert!(text.contains(&hit), "{text}");
+    // A busy guest may not look at all of it in this time, and says so.
+    let hit = |of: &str| text.contains(&format!("would hit {pid} (most of its memory {of}"));
+    assert!(hit("is there)") || hit("that was seen is there)"), "{text}");
 }

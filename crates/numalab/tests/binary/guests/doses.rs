@@ -56,8 +56,9 @@ fn doses_predict_what_the_table_says() {
     let laboratory = Laboratory::new();
     let (held, pid) = held(&laboratory);
     let before = sga(&pid);
-    // A busy host makes intervals wide; more blocks make them narrower.
-    let is_found = ["120", "600"].iter().any(|seconds| {
+    // A busy host makes intervals wide; more blocks make them narrower, within the patience that
+    // tests have with a command.
+    let is_found = ["120", "240"].iter().any(|seconds| {
         let words = ["predict", &pid, "--dose", "--to", "0", "--to", "interleave"];
         let short = ["--window", "3", "--for", seconds, "--seed", "7", "--json"];
         let found = laboratory.document(&[&words[..], &short].concat());
