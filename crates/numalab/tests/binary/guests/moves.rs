@@ -261,7 +261,11 @@ fn a_move_whose_target_ends_says_so() {
     let holders = Holders::start(&laboratory, 64, "memfd", 2);
     let moving = slow_move(&laboratory, &holders);
     holders.stop();
-    moving.finish().with_code(8);
+    let ended = moving.finish().with_code(8);
+    one_line_says(&ended, "moved, ");
+    let moved = format!("{}{}", ended.stdout, ended.stderr);
+    let is_all = moved.contains("64 MiB of 64 MiB moved");
+    assert!(!is_all, "it moves what nobody has any more: {moved}");
     laboratory.run(&["undo"]).with_code(0);
     laboratory.nothing_is_left();
 }
